@@ -221,7 +221,7 @@ class TreeSearch(Player):
         result = self.search(game)
         if not len(result.moves):
             return PASS
-        if won_by(game.to_play, float(result.q[0])) < self.resign:
+        if won_by(game.to_play, self.chance(float(result.q[0]), game)) < self.resign:
             return RESIGN
         move = int(result.moves[0])
         return move if self.prior_search is None else self.prior_search.explore(game, move)
@@ -278,6 +278,10 @@ class TreeSearch(Player):
     def analyses(self) -> dict[str, np.ndarray]:
         """Return maps by move: ``value`` Q and ``amaf`` Q~, both P(Black wins), ``visits`` as shares, ``prior`` H."""
         return empty_maps(self._size) if self.result is None else result_maps(self.result, self._size)
+
+    def searched(self) -> int:
+        """Return the simulations of the last search."""
+        return 0 if self.result is None else self.result.simulations
 
     def report(self) -> list[str]:
         """Return a line about the last search: its outcomes, the size of the tree and the principal variation."""

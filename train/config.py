@@ -21,7 +21,6 @@ from rlgo.base.resources import config_path
 from rlgo.base.settings import (
     BOARD_SIZE,
     DEFAULT_KOMI,
-    DEFAULT_OPENING_PLIES,
     DEFAULT_SIZE,
     KOMI,
     MOST_PLIES,
@@ -93,7 +92,11 @@ Seeds = Annotated[
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple), Expected("a list of players' names")]
 BoardSize = Annotated[int, Within(BOARD_SIZE)]
 Komi = Annotated[float, Within(KOMI)]
-OpeningPlies = Annotated[int, Field(ge=0, le=10_000)]
+OPENINGS = Field(
+    default="",
+    description="How games begin: balanced, balanced-tuning, random:N (N random plies), empty, or a file of openings. "
+    "Empty text: balanced on 9x9, 13x13 and 19x19 with komi 7.5, else random:4.",
+)
 
 # ---------------------------------------------------------------------------------------------
 # The sections of a training run
@@ -281,6 +284,7 @@ class SweepConfig(Section):
         description="What ranks the runs: the win rate against all other runs, or against the shipped weights.",
     )
     games: PairedGames = Field(default=1_000, description="Games of every run against each opponent, at the end.")
+    openings: Line = OPENINGS
 
 
 @section
@@ -307,9 +311,7 @@ class TournamentConfig(Section):
     )
     size: BoardSize = Field(default=DEFAULT_SIZE, description="Points along a side of the board.")
     komi: Komi = Field(default=DEFAULT_KOMI, description="Points added to White's score.")
-    opening_plies: OpeningPlies = Field(
-        default=DEFAULT_OPENING_PLIES, description="Random plies at the start of a game."
-    )
+    openings: Line = OPENINGS
     max_moves: Annotated[int, Field(ge=0, le=10_000)] = Field(
         default=0, description="Plies after which a game is scored as it stands. 0: 3 * size * size."
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from rlgo.base.bounds import One, Whole
 from rlgo.base.budget import BATCH_SECONDS, Budget
+from rlgo.base.errors import RlgoError
 from rlgo.base.jit import compiling, copy_record, make_rng, njit, random_u64
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, EVEN_COUNT, KOMI, LOGISTIC, Policy
 from rlgo.features.incremental import reset
@@ -44,7 +45,7 @@ def play_fast(
     games: int,
     seed: int | np.random.SeedSequence,
     komi: float = DEFAULT_KOMI,
-    opening: int = DEFAULT_OPENING_PLIES,
+    openings: int | np.ndarray = DEFAULT_OPENING_PLIES,
     max_moves: int = 0,
 ) -> FastGames:
     """Play games in compiled code between the greedy players of two sets of weights.
@@ -58,7 +59,8 @@ def play_fast(
     games : an even number; each opening is played twice
     seed : seed of the openings and of tie-breaks
     komi : points for White
-    opening : uniformly random sensible moves before the players take over, at most size * size / 2
+    openings : the number of uniformly random sensible moves before the players take over, at most size * size / 2; or
+        the moves themselves, int64[games / 2, plies], legal ones, with -1 after the end of a shorter opening
     max_moves : plies, opening included, after which a game is scored as it stands; 0: 3 * size * size
 
     >>> import numpy as np, rlgo
@@ -67,7 +69,7 @@ def play_fast(
     >>> rlgo.play_fast(weights.features, weights.theta, untrained, games=20, seed=1)
     <FastGames: A won 20 of 20>
     """
-    return joined(play_slices(features, theta_a, theta_b, games, seed, komi, opening, max_moves))
+    return joined(play_slices(features, theta_a, theta_b, games, seed, komi, openings, max_moves))
 
 
 def compile_matches(features: FeatureSet) -> None:
@@ -88,7 +90,7 @@ def play_slices(
     games: int,
     seed: int | np.random.SeedSequence,
     komi: float = DEFAULT_KOMI,
-    opening: int = DEFAULT_OPENING_PLIES,
+    openings: int | np.ndarray = DEFAULT_OPENING_PLIES,
     max_moves: int = 0,
 ) -> Iterator[FastGames]:
     """Return the games of `play_fast`, which has the same parameters, in order, in slices that are played on demand.
@@ -102,12 +104,12 @@ def play_slices(
     played = FastGames(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
     scratch = make_scratch(size, tally_dtype(), 0, 3, features.room)
     max_moves = check_max_moves(max_moves, size)
-    opening = Whole(ge=0, le=min(max_moves, size * size // 2)).check("opening", opening)
+    openings = _checked_openings(openings, n, Whole(ge=0, le=min(max_moves, size * size // 2)))
     policy, rules, rng = Policy(epsilon=0.0), make_rules(size, komi), make_rng(seed)
 
     def play_from(first: int, pairs: int) -> FastGames:
         part = FastGames(*(array[first : first + pairs] for array in played))
-        play_pairs(scratch, table, policy, rules, max_moves, opening, rng, part)
+        play_pairs(scratch, table, policy, rules, max_moves, openings[first : first + pairs], rng, part)
         return part
 
     with compiling(f"matches, {features.kernels}"):
@@ -122,9 +124,20 @@ def play_slices(
     return slices()
 
 
+def _checked_openings(openings: int | np.ndarray, n: int, plies: Whole) -> np.ndarray:
+    """Return openings as `play_pairs` takes them. RlgoError for a wrong number of plies or of openings."""
+    if not isinstance(openings, np.ndarray):
+        return np.zeros((0, plies.check("openings", openings)), np.int64)
+    if openings.ndim != 2 or len(openings) != n or not plies.admits(openings.shape[1]):
+        raise RlgoError(f"openings = an array of shape {openings.shape}: expected ({n}, plies), plies {plies.words}")
+    return np.ascontiguousarray(openings, np.int64)
+
+
 @njit
-def play_pairs(scratch, table, policy, rules, max_moves, opening, rng, played):
-    """Fill `played` (`FastGames`) with pairs of games: a random opening, played twice with colours swapped.
+def play_pairs(scratch, table, policy, rules, max_moves, openings, rng, played):
+    """Fill `played` (`FastGames`) with pairs of games: an opening, played twice with colours swapped.
+
+    openings : int64[pairs, plies], see `play_fast`; or int64[0, plies]: that many random moves
 
     Player A chooses by table.black, player B by table.white. scratch.boards[0] is the empty board, [2] holds the
     position after the opening. Each pair has its own random state, so openings do not depend on who plays.
@@ -134,8 +147,10 @@ def play_pairs(scratch, table, policy, rules, max_moves, opening, rng, played):
         own[0] = random_u64(rng)
         copy_record(scratch.boards[0], after_opening)
         opening_digest = _FNV_START
-        for _ in range(opening):
-            p = random_move(after_opening, own)
+        for ply in range(openings.shape[1]):
+            p = openings[pair, ply] if len(openings) else random_move(after_opening, own)
+            if p < 0:
+                break
             opening_digest = _hash_move(opening_digest, p)
             play(after_opening, p, rules.zobrist)
         state = own[0]
@@ -144,7 +159,9 @@ def play_pairs(scratch, table, policy, rules, max_moves, opening, rng, played):
             players = table if color == 0 else Table(table.g, table.white, table.black)
             copy_record(after_opening, b)
             reset(b, scratch.shapes[1], players)
-            finished, _ = play_episode(scratch, players, policy, LOGISTIC, rules, max_moves - opening, True)
+            finished, _ = play_episode(
+                scratch, players, policy, LOGISTIC, rules, max_moves - after_opening.n_moves, True
+            )
             z = outcome(b, rules.komi)
             played.scores[pair, color] = z if color == 0 else 1.0 - z
             played.lengths[pair, color] = b.n_moves if finished else -b.n_moves

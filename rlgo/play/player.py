@@ -20,6 +20,7 @@ from rlgo.go.board import BLACK, PASS, new_board
 from rlgo.go.clock import Clock, TimeSettings
 from rlgo.go.coords import to_row_col, to_vertex
 from rlgo.go.game import Game
+from rlgo.play.calibration import Calibration
 
 if TYPE_CHECKING:
     from rlgo.features.weights import Weights
@@ -100,6 +101,7 @@ class Player(Protocol):
     limit : seconds that the clock allows for the next move, on top of the player's own limits; None without a clock.
         A player that takes more or less time for a hard or easy move sets it to that time afterwards
     spare : seconds by which a hard move may exceed `limit`
+    calibration : what turns the player's values into chances of winning, or None; see `chance`
 
     >>> import rlgo
     >>> class Passer(rlgo.Player):
@@ -119,6 +121,7 @@ class Player(Protocol):
     stop: Callable[[], bool] = staticmethod(never)
     limit: float | None = None
     spare: float = 0.0
+    calibration: Calibration | None = None
 
     def __repr__(self) -> str:
         facts = ["any board" if self.sizes is None else known_sizes(self.sizes)]
@@ -189,12 +192,28 @@ class Player(Protocol):
         """Describe the last search in a few lines of text."""
         return []
 
+    def searched(self) -> int:
+        """Return the number of simulations of the last move; 0 for a player without simulations.
+
+        It may be lower than `simulations`: time may have ended the search, or nothing could change its move any more.
+        """
+        return 0
+
     def candidates(self, game: Game) -> list[Candidate]:  # noqa: ARG002 - a hook
         """List the moves of the position being searched, or searched last, best first. Empty: no opinion.
 
         May be called from within `stop`, in the middle of a search.
         """
         return []
+
+    def chance(self, value: float, game: Game) -> float:
+        """Return the chance that Black wins, given the player's value of the position of `game`.
+
+        It is the value itself, within 0 and 1, for a player without a `calibration`.
+        """
+        if self.calibration is None:
+            return min(1.0, max(0.0, value))  # a linear value is unbounded
+        return self.calibration.chance(value, len(game.moves), game.size)
 
     def statistics(self, game: Game) -> SearchStatistics | None:
         """Return the numbers behind the candidates of the position being searched, or searched last; None: no opinion.

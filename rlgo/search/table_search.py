@@ -283,6 +283,10 @@ class TableSearch(Player):
         self._values[:] = np.nan
         clear_tally(self.tally)
 
+    def searched(self) -> int:
+        """Return the simulations of the last search."""
+        return int(self.tally.simulations + self.tally.abandoned)
+
     def report(self) -> list[str]:
         """Describe the last search in one line."""
         n = int(self.tally.simulations)

@@ -433,6 +433,10 @@ class TdSearch(Player):
         size = self.features.size
         return {"value": self.values[:-1].reshape(size, size)}
 
+    def searched(self) -> int:
+        """Return the simulations of the last search."""
+        return int(self.tally.simulations + self.tally.abandoned)
+
     def report(self) -> list[str]:
         """Describe the last search in one line: how many simulations, and how often Black won."""
         n, abandoned = int(self.tally.simulations), int(self.tally.abandoned)

@@ -62,7 +62,10 @@ WRONG = {
         (lambda: rlgo.play_fast(FEATURES, SHORT, THETA, 2, 1), "theta: 6 weights, expected"),
         (lambda: rlgo.play_fast(FEATURES, THETA, None, 2, 1), "theta = None: expected a row of"),
         (lambda: rlgo.play_fast(FEATURES, THETA, THETA, 3, 1), "games = 3: expected an even number"),
-        (lambda: rlgo.play_fast(FEATURES, THETA, THETA, 2, 1, opening=-1), "opening = -1: expected an integer from 0"),
+        (
+            lambda: rlgo.play_fast(FEATURES, THETA, THETA, 2, 1, openings=-1),
+            "openings = -1: expected an integer from 0",
+        ),
         (lambda: rlgo.play_fast(FEATURES, THETA, THETA, 2, 1, max_moves=10**9), "max_moves = 1000000000: expected"),
         (lambda: rlgo.play_fast(FEATURES, THETA, THETA, 2, 1, komi=math.inf), "komi = inf: expected"),
         (lambda: rlgo.play_fast(WEIGHTS, THETA, THETA, 2, 1), "expected a FeatureSet"),

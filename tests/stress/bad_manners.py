@@ -90,7 +90,7 @@ def _match(place: Path, name: str, does: str, told: tuple[str, ...], seed: int) 
     begun = time.monotonic()
     with contextlib.redirect_stderr(io.StringIO()) as printed:
         result = play_match(
-            "random", engine, GAMES, size=5, seed=seed, opening_plies=2, time=TimeSettings(0.4),
+            "random", engine, GAMES, size=5, seed=seed, openings="random:2", time=TimeSettings(0.4),
             results=place / "games.jsonl", progress=False,
         )  # fmt: skip
     seconds = time.monotonic() - begun

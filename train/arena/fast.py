@@ -34,7 +34,7 @@ def play_weights(
     *,
     seed: int | np.random.SeedSequence,
     komi: float,
-    opening_plies: int = DEFAULT_OPENING_PLIES,
+    openings: int | np.ndarray = DEFAULT_OPENING_PLIES,
     max_moves: int = 0,
 ) -> Iterator[FastGames]:
     """Play the greedy players of two sets of weights against each other, slice by slice; None plays at random.
@@ -42,14 +42,14 @@ def play_weights(
     Parameters
     ----------
     a, b : weights for this board size, with any feature sets
-    size, games, seed, komi, opening_plies, max_moves : see `rlgo.learning.fast_games.play_fast`
+    size, games, seed, komi, openings, max_moves : see `rlgo.learning.fast_games.play_fast`
 
     Returns
     -------
     an iterator over the games in order, see `rlgo.learning.fast_games.play_slices`
     """
     features, (theta_a, theta_b) = on_common_features([a, b], size)
-    return play_slices(features, theta_a, theta_b, games, seed, komi, opening_plies, max_moves)
+    return play_slices(features, theta_a, theta_b, games, seed, komi, openings, max_moves)
 
 
 def side_by_side(

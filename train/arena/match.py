@@ -2,7 +2,7 @@
 
 Start reading at `play_match`. A single game is `referee.play_game`; the interval is `stats.clustered_interval`.
 
-Every opening, a few random moves, is played twice with the colours swapped. So neither the openings nor the first move
+Every opening (`openings.py`) is played twice with the colours swapped. So neither the openings nor the first move
 favour either side.
 """
 
@@ -29,7 +29,6 @@ from rlgo.base.settings import (
     COUNT,
     COUNT_OR_0,
     DEFAULT_KOMI,
-    DEFAULT_OPENING_PLIES,
     DEFAULT_SIZE,
     KOMI,
     PAIRED_GAMES,
@@ -41,14 +40,18 @@ from rlgo.go.rules import most_moves
 from rlgo.learning.fast_games import joined
 from rlgo.play.player import Player, check_player
 from train import console
+from train.arena.equal_time import FIRST, EqualTime, check_equal_time, find_equal_time
 from train.arena.fast import fast_weights, play_weights
+from train.arena.openings import Openings, find_openings
 from train.arena.pool import GamePool, GameTask, make_pool
-from train.arena.prepare import check_opening, make_openings, try_players
+from train.arena.prepare import try_players
 from train.arena.referee import GameRecord, GameRules
-from train.arena.results import PlayedGame, Results, check_records, open_results, play_into
+from train.arena.results import PlayedGame, Results, check_records, open_results, play_into, read_header
 from train.arena.sprt import Sprt, Verdict, judge
 from train.provenance import versions
 from train.stats import clustered_interval, in_percent
+
+_UNEQUAL = 1.1  # ratio of the times of two sides from which they are not equal
 
 # ---------------------------------------------------------------------------------------------
 # Settings and results
@@ -66,18 +69,24 @@ class MatchSettings(NamedTuple):
     size: Annotated[int, BOARD_SIZE] = DEFAULT_SIZE
     komi: Annotated[float, KOMI] = DEFAULT_KOMI
     seed: Annotated[int, SEED] = 1  # seed of the openings, and of players whose specs set none
-    opening_plies: Annotated[int, COUNT_OR_0] = DEFAULT_OPENING_PLIES  # uniformly random sensible moves
+    openings: Annotated[str, One(str)] = ""  # see `openings.find_openings`
     max_moves: Annotated[int | None, OrNone(COUNT)] = None  # plies, with the opening, before a game is scored as is
     time: Annotated[TimeSettings | None, OrNone(One(TimeSettings))] = None  # for each side; None: no clock
     sprt: Annotated[Sprt | None, OrNone(One(Sprt))] = None  # a test that ends the match once it is decided
     check_scores: bool = False  # ask engines for their final_score, and count where it differs from the referee's
+    equal_time: bool = False  # find the simulations of B with which it thinks as long as A
     skip: Annotated[int, COUNT_OR_0] = 0  # openings at the beginning to leave out, as they are played elsewhere
 
     def combine(self) -> None:
         """Reject openings that leave too little of a game, or none to play."""
-        check_opening(self.opening_plies, self.size, self.max_moves)
+        _ = self.found
         if self.skip >= self.games // 2:
             raise RlgoError(f"skip = {self.skip}: expected fewer than the {self.games // 2} openings of the match")
+
+    @property
+    def found(self) -> Openings:
+        """The openings."""
+        return find_openings(self.openings, self.size, self.komi, self.max_moves)
 
     @property
     def longest(self) -> int:
@@ -106,7 +115,7 @@ class MatchResult:
     size: int
     komi: float
     seed: int
-    opening_plies: int
+    openings: str  # their name, see `openings.find_openings`
     max_moves: int
     interrupted: bool  # whether Ctrl-C ended the match before its last game
     versions: dict[str, str]  # of rlgo and what it runs on, and of external engines by name
@@ -115,11 +124,51 @@ class MatchResult:
     time: str = ""  # for each side, as `clock.parse_time` reads it; "": no clock
     sprt: Sprt | None = None
     verdict: Verdict | None = None  # of the SPRT
+    simulations: tuple[float, float] = field(
+        default=(0.0, 0.0), compare=False
+    )  # means of A's and B's searches; 0: none
+    equal_time: dict[str, Any] | None = None  # how the simulations of B were found; see `equal_time.EqualTime`
+    same_limit: bool = False  # whether both sides have the same limit in seconds
     disputed: int = 0  # games where an engine's final score differs from the referee's, if checked
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields as plain data for JSON."""
         return {**dataclasses.asdict(self), "ci95": list(self.ci95)}
+
+    @property
+    def pairs(self) -> tuple[int, int, int]:
+        """The number of openings from which A won both games, each side one (or both were drawn), and B both.
+
+        In a pair of the second kind, the openings or the colours decided, and not the players.
+        """
+        sums = [sum(scores) for scores in self.scores if len(scores) == 2]
+        return sum(s > 1 for s in sums), sums.count(1), sum(s < 1 for s in sums)
+
+    @property
+    def ratio(self) -> float:
+        """A's time divided by B's; NaN if it was not measured."""
+        a, b = self.seconds
+        return a / b if b else math.nan
+
+    def _thinking(self) -> list[str]:
+        """Describe the simulations and the time of both sides."""
+        lines = []
+        a, b = self.simulations
+        if a or b:
+            lines.append(
+                f"simulations a move: A {a:,.0f}, B {b:,.0f}" if a and b else f"simulations a move: {a or b:,.0f}"
+            )
+        if any(self.seconds):
+            ratio = "" if math.isnan(self.ratio) else f", ratio {self.ratio:.2f}"
+            lines.append("thinking time: A {:.1f} s, B {:.1f} s".format(*self.seconds) + ratio)
+        if self.is_unequal:
+            lines.append("WARNING: the sides were to have equal time, but did not")
+        return lines
+
+    @property
+    def is_unequal(self) -> bool:
+        """Whether the sides were to have equal time, and one took over 10 % more."""
+        return (self.same_limit or self.equal_time is not None) and not 1 / _UNEQUAL <= self.ratio <= _UNEQUAL
 
     def __str__(self) -> str:
         low, high = self.ci95
@@ -128,6 +177,9 @@ class MatchResult:
             f"{self.a} against {self.b}, {self.size}x{self.size}, komi {self.komi:g}{time}",
             f"{self.a} won {self.wins:g} of {self.games}: {self.win_rate:.1%} (95 % interval {low:.1%} to {high:.1%})",
             f"{self.distinct} distinct games of {self.mean_length:.0f} moves; Black won {self.black_wins:g}",
+            "pairs of games: A won both in {}, each side one in {}, B both in {}".format(*self.pairs)
+            + f"; openings: {self.openings}",
+            *self._thinking(),
         ]
         for count, what in (
             (self.draws, "drawn (counted as half a win each)"),
@@ -151,9 +203,9 @@ class MatchResult:
 
 def play_match(
     a: str | Player, b: str | Player, games: int, *, size: int = DEFAULT_SIZE, komi: float = DEFAULT_KOMI,
-    seed: int = 1, opening_plies: int = DEFAULT_OPENING_PLIES, max_moves: int | None = None,
-    time: TimeSettings | None = None, sprt: Sprt | None = None, check_scores: bool = False, skip: int = 0,
-    fast: bool = False, jobs: int = 1, cluster: str = "",
+    seed: int = 1, openings: str = "", max_moves: int | None = None,
+    time: TimeSettings | None = None, sprt: Sprt | None = None, check_scores: bool = False, equal_time: bool = False,
+    skip: int = 0, fast: bool = False, jobs: int = 1, cluster: str = "",
     results: str | Path | None = None, sgf: str | Path | None = None, progress: bool = True,
 ) -> MatchResult:  # fmt: skip
     """Play a match between two players.
@@ -162,10 +214,10 @@ def play_match(
     ----------
     a, b : player specs (`train.players.spec`), or players. A spec gets a new player for each game, whose random numbers
         depend on the seed and the game; engines are closed at the end.
-    games, size, komi, seed, opening_plies, max_moves, time, sprt, check_scores, skip : see `MatchSettings`. The
-        openings of a shorter match are the first ones of a longer match.
+    games, size, komi, seed, openings, max_moves, time, sprt, check_scores, equal_time, skip : see `MatchSettings`.
+        The openings of a shorter match are the first ones of a longer match.
     fast : play in compiled code, thousands of games a second. Only for greedy and random players, by the rules of
-        simulations (simple ko instead of superko, no early passes), and with different openings.
+        simulations (simple ko instead of superko, no early passes), and with other random openings.
     jobs : number of games at a time, each in its own process. Player objects play in this process, one at a time.
     cluster : play on this Ray cluster instead, at most `jobs` games at a time, or as many as it has CPUs if jobs = 1
     results : a JSONL file to which each game is appended. If it contains part of the same match, the match continues.
@@ -186,7 +238,9 @@ def play_match(
     >>> play_match("greedy", "random", games=2, progress=False).wins
     2.0
     """
-    settings = MatchSettings(games, size, komi, seed, opening_plies, max_moves, time, sprt, check_scores, skip)
+    settings = MatchSettings(
+        games, size, komi, seed, openings, max_moves, time, sprt, check_scores, equal_time, skip
+    )  # fmt: skip
     for name, player in (("a", a), ("b", b)):
         if not isinstance(player, str):
             check_player(name, player)
@@ -196,12 +250,21 @@ def play_match(
     if fast:
         others = {
             "time": time, "jobs": jobs > 1, "cluster": cluster, "results": results, "sgf": sgf, "sprt": sprt,
-            "check_scores": check_scores, "skip": skip,
+            "check_scores": check_scores, "equal_time": equal_time, "skip": skip,
         }  # fmt: skip
         if given := [name for name, value in others.items() if value]:
             raise RlgoError(f"fast cannot be combined with {' or '.join(given)}")
         return _play_fast(a, b, settings, progress=progress)
-    match = _Match((a, b), settings, records)
+    found = None
+    if equal_time:
+        if jobs > 1 or cluster:
+            raise RlgoError(
+                f"equal_time cannot be combined with {'a cluster' if cluster else 'jobs'}: it needs one core"
+            )
+        check_equal_time(a, b)
+        found = _equal_time(str(a), str(b), settings, path, progress=progress)
+        b = found.spec
+    match = _Match((a, b), settings, records, found)
     if match.players and (jobs > 1 or cluster):
         raise RlgoError("player objects play in this process: expected player specs with jobs or a cluster")
     match.prepare()
@@ -214,7 +277,15 @@ def play_match(
 class _Match:
     """A match of games judged by rlgo's referee. Call `prepare` first."""
 
-    def __init__(self, players: tuple[str | Player, str | Player], settings: MatchSettings, sgf: Path | None) -> None:
+    def __init__(
+        self,
+        players: tuple[str | Player, str | Player],
+        settings: MatchSettings,
+        sgf: Path | None,
+        equal_time: EqualTime | None = None,
+    ) -> None:
+        self.equal_time = None if equal_time is None else equal_time.to_json()
+        self.same_limit = False
         self.given, self.settings, self.sgf = players, settings, sgf
         self.names = [player if isinstance(player, str) else player.name for player in players]
         # How tasks refer to a player: by its spec or, for an object, by a name that cannot be a spec.
@@ -229,19 +300,22 @@ class _Match:
     def prepare(self) -> None:
         """Check that both players can play. RlgoError as in `play_match`."""
         s = self.settings
-        self.engines, programs = try_players(self.given, s.size, s.komi)
+        path = s.found.path
+        self.engines, programs, seconds = try_players(self.given, s.size, s.komi, [] if path is None else [path])
+        self.same_limit = s.time is not None or (seconds[0] is not None and len(set(seconds)) == 1)
         self.header = {
             "a": self.names[0],
             "b": self.names[1],
             "size": s.size,
             "komi": s.komi,
             "seed": s.seed,
-            "opening_plies": s.opening_plies,
+            "openings": s.found.name,
             "max_moves": s.longest,
             "time": self.time,
             "check_scores": s.check_scores,
             "versions": self.engines,
             **programs,
+            **({} if self.equal_time is None else {"equal_time": self.equal_time}),
         }
 
     def own(self, kept: Results) -> list[PlayedGame]:
@@ -252,7 +326,7 @@ class _Match:
         """Yield the games that are left to play. A is Black in the odd ones."""
         s = self.settings
         rules = GameRules(s.size, s.komi, s.longest, s.time, s.check_scores, self.sgf is not None)
-        openings = itertools.islice(make_openings(s.size, s.opening_plies, s.seed), s.games // 2)
+        openings = s.found.first(s.games // 2, s.seed)
         for number, opening in itertools.islice(enumerate(openings, 1), s.skip, None):
             for n, black, white in ((2 * number - 1, 0, 1), (2 * number, 1, 0)):
                 if n not in finished:
@@ -341,6 +415,9 @@ class _Match:
             interrupted=interrupted,
             versions=versions(self.engines),
             seconds=_seconds(games),
+            simulations=_simulations(games),
+            equal_time=self.equal_time,
+            same_limit=self.same_limit,
             time=self.time,
             sprt=s.sprt,
             verdict=verdict,
@@ -363,7 +440,7 @@ def _make_result(names: Sequence[str], s: MatchSettings, scores: list[list[float
         size=s.size,
         komi=s.komi,
         seed=s.seed,
-        opening_plies=s.opening_plies,
+        openings=s.found.name,
         max_moves=s.longest,
         **others,
     )
@@ -424,6 +501,28 @@ def _seconds(games: Sequence[PlayedGame]) -> tuple[float, float]:
     return a, b
 
 
+def _simulations(games: Sequence[PlayedGame]) -> tuple[float, float]:
+    """Return the mean number of simulations of the searches of A and of B; 0 for a side without any."""
+    sides = np.zeros((2, 2))  # simulations and searches, of A and B
+    for game in games:
+        sides += np.array([game.record.simulations, game.record.searches])[:, :: 1 if game.number % 2 else -1]
+    a, b = (float(n / max(1, searches)) for n, searches in sides.T)
+    return a, b
+
+
+def _equal_time(a: str, b: str, s: MatchSettings, results: Path | None, *, progress: bool) -> EqualTime:
+    """Find the simulations of B, or read those that a match has begun with."""
+    if results is not None and results.is_file() and results.stat().st_size:
+        known = read_header(results)
+        calibration = known.get("equal_time")
+        if calibration is None or not known["b"].startswith(f"{b},simulations="):
+            raise RlgoError(f"{results}: results of other games: expected some at equal time; move the file away")
+        return EqualTime(known["b"], **calibration)
+    try_players([a, f"{b},simulations={FIRST}"], s.size, s.komi)
+    rules = GameRules(s.size, s.komi, s.longest, s.time)
+    return find_equal_time(a, b, s.found, rules, s.seed, progress=progress)
+
+
 def is_disputed(record: GameRecord) -> bool:
     """Return whether an engine reported a different score from the referee's; without a report, there is no dispute."""
     return any(_points(score) not in (None, _points(record.result)) for score in record.scores.values())
@@ -446,7 +545,7 @@ def _play_fast(a: str | Player, b: str | Player, s: MatchSettings, *, progress: 
         s.games,
         seed=s.seed,
         komi=s.komi,
-        opening_plies=s.opening_plies,
+        openings=s.found.array(s.games // 2, s.seed),
         max_moves=s.longest,
     )
     parts, interrupted = [], False

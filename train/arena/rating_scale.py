@@ -27,6 +27,7 @@ from rlgo.features.weights import Weights, load_weights
 from rlgo.learning.fast_games import play_fast
 from train.arena.elo import PairResult, Rating, rate_new, widened
 from train.arena.fast import on_common_features
+from train.arena.openings import RANDOM_OPENINGS, Openings, find_openings
 from train.console import table
 
 FORMAT, VERSION = "rlgo-ladder", 1
@@ -79,7 +80,14 @@ class RatingScale:
         return rate_new(self.elo, results)
 
     def results(
-        self, name: str, weights: Weights, games: int, *, seed: Seed, komi: float = DEFAULT_KOMI
+        self,
+        name: str,
+        weights: Weights,
+        games: int,
+        *,
+        seed: Seed,
+        komi: float = DEFAULT_KOMI,
+        openings: Openings | None = None,
     ) -> list[PairResult]:
         """Play `weights` against the reference players, as `rate` does, and return the results of the player `name`.
 
@@ -88,9 +96,10 @@ class RatingScale:
         """
         features, (theta, *players) = on_common_features([weights, *self.players.values()], self.size)
         seeds = seed_sequence(seed).spawn(2 * len(players))
+        found = openings or find_openings(RANDOM_OPENINGS, self.size, komi)
 
         def play(i: int, n: int, seed: np.random.SeedSequence) -> np.ndarray:
-            return play_fast(features, theta, players[i], n, seed, komi).scores
+            return play_fast(features, theta, players[i], n, seed, komi, found.array(n // 2, seed)).scores
 
         names, probe = list(self.players), max(2, games // _PROBE // 2 * 2)
         scores = [play(i, probe, seeds[i]) for i in range(len(players))]

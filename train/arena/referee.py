@@ -57,6 +57,8 @@ class GameRecord:
     forfeit: str = ""  # why the loser forfeited, in words; "": no forfeit
     seconds: tuple[float, float] = (0.0, 0.0)  # total time of Black and of White
     longest: tuple[float, float] = (0.0, 0.0)  # longest move of Black and of White, in seconds
+    simulations: tuple[int, int] = (0, 0)  # of all searches of Black and of White
+    searches: tuple[int, int] = (0, 0)  # moves of Black and of White that simulations preceded
     scores: dict[str, str] = field(default_factory=dict)  # what engines report as the final score, by colour
     sgf: bytes = b""
     opinions: dict[int, Opinion] = field(default_factory=dict)  # by the number of moves before; see `GameRules`
@@ -116,6 +118,7 @@ class _Referee:
         self.game = Game(rules.size, rules.komi)
         self.clock = Clock(rules.time)
         self.seconds, self.longest = {BLACK: 0.0, WHITE: 0.0}, {BLACK: 0.0, WHITE: 0.0}
+        self.simulations, self.searches = {BLACK: 0, WHITE: 0}, {BLACK: 0, WHITE: 0}
         self.scores: dict[str, str] = {}
         self.comments: dict[int, str] = {}  # by number of moves: what the player reported about the last one
         self.opinions: dict[int, Opinion] = {}  # by number of moves before
@@ -142,6 +145,9 @@ class _Referee:
             start = time.monotonic()
             p = int(player.genmove(self.game))
             self._spend(player, color, time.monotonic() - start, None if budget is None else player.limit)
+            if simulations := player.searched():
+                self.simulations[color] += simulations
+                self.searches[color] += 1
             if self.rules.opinions:
                 self._ask_opinion(player)
             if p != RESIGN:
@@ -222,6 +228,8 @@ class _Referee:
             forfeit=reason,
             seconds=(self.seconds[BLACK], self.seconds[WHITE]),
             longest=(self.longest[BLACK], self.longest[WHITE]),
+            simulations=(self.simulations[BLACK], self.simulations[WHITE]),
+            searches=(self.searches[BLACK], self.searches[WHITE]),
             scores=self.scores,
             sgf=sgf,
             opinions=self.opinions,

@@ -19,6 +19,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.files import append, is_stream, read_file, write_atomically
 from rlgo.go.coords import from_vertex, to_vertex
 from train import console
+from train.arena.openings import with_openings
 from train.arena.pool import GamePool, GameTask
 from train.arena.referee import GameRecord
 from train.checksums import add_checksum, verify
@@ -54,6 +55,8 @@ class PlayedGame:
             "forfeit": r.forfeit,
             "seconds": [round(s, 3) for s in r.seconds],
             "longest": [round(s, 3) for s in r.longest],
+            "simulations": list(r.simulations),
+            "searches": list(r.searches),
             "scores": r.scores,
         }
 
@@ -68,6 +71,8 @@ class PlayedGame:
             data["forfeit"],
             tuple(data["seconds"]),
             tuple(data["longest"]),
+            tuple(data.get("simulations", (0, 0))),  # older files lack them
+            tuple(data.get("searches", (0, 0))),
             data["scores"],
         )
         return cls(data["game"], data["opening"], data["black"], data["white"], record)
@@ -124,8 +129,8 @@ def play_into(
         results.add(game)
         if record.forfeit:
             console.message(f"game {task.number}: {record.forfeit}")
-        progress.update()
         yield game
+        progress.update()  # after the caller has taken note of the game, so that what it shows is not one behind
 
 
 @contextlib.contextmanager
@@ -199,7 +204,7 @@ def _check_header(path: Path, data: bytes, header: dict[str, Any]) -> list[str]:
         found = verify(json.loads(first))
     except ValueError:
         raise RlgoError(f"{path}: damaged, or not a results file of this version of rlgo") from None
-    found = {**_ADDED, **found}
+    found = with_openings({**_ADDED, **found})
     for key, value in json.loads(json.dumps(header)).items():
         if found.get(key) != value:
             parts = _first_difference(found.get(key), value)
@@ -210,13 +215,20 @@ def _check_header(path: Path, data: bytes, header: dict[str, Any]) -> list[str]:
     return lines
 
 
-def read_versions(path: Path) -> dict[str, str]:
-    """Return the versions of external engines that a results file names. RlgoError if it is not a results file."""
+def read_header(path: Path) -> dict[str, Any]:
+    """Return the header of a results file. RlgoError if it is not a results file."""
     try:
         with path.open(encoding="utf-8") as file:
-            versions: dict[str, str] = verify(json.loads(file.readline()))["versions"]
+            header = with_openings(verify(json.loads(file.readline())))
+        _ = header["versions"]
     except (ValueError, KeyError, TypeError):
         raise RlgoError(f"{path}: damaged, or not a results file of this version of rlgo") from None
+    return header
+
+
+def read_versions(path: Path) -> dict[str, str]:
+    """Return the versions of external engines that a results file names. RlgoError if it is not a results file."""
+    versions: dict[str, str] = read_header(path)["versions"]
     return versions
 
 

@@ -42,8 +42,9 @@ from rlgo.go.clock import parse_time
 from rlgo.go.rules import most_moves
 from train import console
 from train.arena.elo import PairResult, Ratings, rate, table
+from train.arena.openings import Openings, find_openings
 from train.arena.pool import GamePool, GameTask, make_pool
-from train.arena.prepare import check_opening, make_openings, try_players
+from train.arena.prepare import try_players
 from train.arena.referee import GameRules
 from train.arena.results import PlayedGame, Results, open_results, play_into, read_results, read_versions
 from train.config import TournamentConfig, read_toml, section_from
@@ -63,11 +64,14 @@ class Plan:
     folder: Path  # for everything the tournament writes
     path: Path  # of the file
     out: str | None = None  # the folder that contains the tournament's, if not as in the file
+    given_openings: str = ""  # openings, if not as in the file
 
     @property
     def command(self) -> str:
         """The command that plays the tournament, or the rest of it."""
-        return console.command("rlgo", "tournament", self.path, *([] if self.out is None else ["--out", self.out]))
+        options = {"--out": self.out, "--openings": self.given_openings}
+        given = itertools.chain.from_iterable(item for item in options.items() if item[1])
+        return console.command("rlgo", "tournament", self.path, *given)
 
     @property
     def rules(self) -> GameRules:
@@ -75,6 +79,12 @@ class Plan:
         s = self.settings
         time = parse_time(s.time) if s.time else None
         return GameRules(s.size, s.komi, s.max_moves or most_moves(s.size), time, sgf=s.sgf)
+
+    @property
+    def openings(self) -> Openings:
+        """The openings of all pairs."""
+        s = self.settings
+        return find_openings(s.openings, s.size, s.komi, s.max_moves or None)
 
     @property
     def total_games(self) -> int:
@@ -87,8 +97,8 @@ class Plan:
     def header(self) -> dict[str, Any]:
         """The tournament's part of the header of its results, which also names the programs that played."""
         s = self.settings
-        keys = ("kind", "bias", "size", "komi", "opening_plies", "max_moves", "time", "seed")
-        settings = {key: getattr(s, key) for key in keys}
+        keys = ("kind", "bias", "size", "komi", "max_moves", "time", "seed")
+        settings = {**{key: getattr(s, key) for key in keys}, "openings": self.openings.name}
         if s.kind != "swiss":  # the first rounds of a longer tournament are those of a shorter one
             settings["challengers"] = list(s.challengers)
         players = [list(player) for player in self.players.items()]  # a list, because the schedule depends on the order
@@ -155,13 +165,14 @@ class Standing:
 # ---------------------------------------------------------------------------------------------
 
 
-def read_tournament(path: str | Path, out: str | None = None) -> Plan:
+def read_tournament(path: str | Path, out: str | None = None, openings: str = "") -> Plan:
     """Read a tournament's file, and check the specs of its players.
 
     Parameters
     ----------
     path : a TOML file, or the name of a shipped one (see `resources.config_path`)
     out : where to make the tournament's folder; None: as the file says
+    openings : see `openings.find_openings`; "": as the file says
 
     Raises
     ------
@@ -169,13 +180,13 @@ def read_tournament(path: str | Path, out: str | None = None) -> Plan:
     """
     file = config_path(path, "tournaments")
     try:
-        return _read_plan(file, out)
+        return _read_plan(file, out, openings)
     except RlgoError as error:
         text = str(error)
         raise RlgoError(text if text.startswith(str(file)) else f"{file}: {text}") from None
 
 
-def _read_plan(file: Path, out: str | None) -> Plan:
+def _read_plan(file: Path, out: str | None, openings: str) -> Plan:
     """Read a tournament's file; errors do not name it."""
     data = read_toml(file)
     for key in data:
@@ -184,6 +195,7 @@ def _read_plan(file: Path, out: str | None) -> Plan:
         if not isinstance(data[key], dict):
             raise RlgoError(f"{key}: expected a table [{key}]")
     settings: TournamentConfig = section_from(TournamentConfig, data.get("tournament", {}), str(file))
+    settings = dataclasses.replace(settings, openings=openings or settings.openings)
     players, anchors = data.get("players", {}), data.get("anchors", {})
     _check_players(players)
     _check_settings(settings, players)
@@ -193,7 +205,7 @@ def _read_plan(file: Path, out: str | None) -> Plan:
         if Number().read(elo) is None:
             raise RlgoError(f"anchors.{name} = {elo!r}: expected a rating in Elo")
     folder = Path(settings.out if out is None else out) / settings.name
-    return Plan(settings, players, {name: float(elo) for name, elo in anchors.items()}, folder, file, out)
+    return Plan(settings, players, {name: float(elo) for name, elo in anchors.items()}, folder, file, out, openings)
 
 
 def _check_players(players: Mapping[str, Any]) -> None:
@@ -224,7 +236,7 @@ def _check_settings(settings: TournamentConfig, players: Mapping[str, Any]) -> N
     if not settings.games:
         raise RlgoError("tournament.games = 0: expected at least 2")
     try:
-        check_opening(settings.opening_plies, settings.size, settings.max_moves or None)
+        find_openings(settings.openings, settings.size, settings.komi, settings.max_moves or None)
     except RlgoError as error:
         raise RlgoError(f"tournament.{error}") from None
     try:
@@ -258,7 +270,8 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
     """
     s = One(Plan).check("plan", plan).settings
     jobs = OrNone(WORKERS).check("jobs", jobs)
-    engines, programs = try_players(list(plan.players.values()), s.size, s.komi)
+    path = plan.openings.path
+    engines, programs, _ = try_players(list(plan.players.values()), s.size, s.komi, [] if path is None else [path])
     header = {**plan.header, "versions": engines, **programs}
     make_folder(plan.folder)
     with open_results(plan.folder / RESULTS, header, s.size) as kept:
@@ -279,7 +292,7 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
 def _play_rounds(plan: Plan, pool: GamePool, kept: Results, *, progress: bool) -> None:
     """Play all games that are not in `kept` yet."""
     s, total = plan.settings, plan.total_games
-    openings = list(itertools.islice(make_openings(s.size, s.opening_plies, s.seed), s.games // 2))
+    openings = plan.openings.first(s.games // 2, s.seed)
     sgf = plan.folder / "sgf" / "game-{:06}.sgf" if s.sgf else None
     if sgf is not None:
         make_folder(sgf.parent)

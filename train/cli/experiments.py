@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from rlgo.base.settings import WORKERS
-from train.cli.options import number, option, shipped, within
+from train.cli.options import OtherOpenings, number, option, shipped, within
 from train.console import command, message
 
 app = typer.Typer(help="Reproduce the papers' tables and figures.")
@@ -52,6 +52,7 @@ def run(
     ] = False,
     only: Annotated[str, option("--only", "Only games of players with TEXT in their names.", metavar="TEXT")] = "",
     scale: _Scale = 1.0,
+    openings: OtherOpenings = "",
     out: _Out = "experiments",
     results: _Results = None,
 ) -> None:
@@ -63,7 +64,8 @@ def run(
     from train.experiments.report import check_report, show, write_report
     from train.experiments.running import check_run, left_to_do, run_experiment
 
-    experiments = [read_experiment(name, scale, out) for name in (list_experiments() if names == ["all"] else names)]
+    names_of_all = list_experiments() if names == ["all"] else names
+    experiments = [read_experiment(name, scale, out, openings) for name in names_of_all]
     folder = _folder(scale, out, results)
     for e in experiments:  # before hours of work on the first one
         check_run(e, folder, not played, add, only)

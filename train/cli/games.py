@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, DEFAULT_SIZE, FAST_GAMES, WORKERS
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, FAST_GAMES, WORKERS
 from train.cli.options import (
     JsonFile,
     Komi,
+    OpeningsName,
+    OtherOpenings,
     Seed,
     Size,
     board,
@@ -34,7 +36,7 @@ app = typer.Typer()
 # ---------------------------------------------------------------------------------------------
 
 _Games = Annotated[int, option("--games", "Number of games.", within(FAST_GAMES, 1))]
-_OpeningPlies = Annotated[int, option("--opening-plies", "Random moves at the start of each game.", count(0))]
+_EqualTime = Annotated[bool, option("--equal-time", "Find the simulations of B with which it thinks as long as A.")]
 _Skip = Annotated[int, option("--skip", "Leave out the first N openings, played elsewhere.", count(0))]
 _MaxMoves = Annotated[
     int | None,
@@ -63,7 +65,7 @@ def match(
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
-    opening_plies: _OpeningPlies = DEFAULT_OPENING_PLIES,
+    openings: OpeningsName = "",
     skip: _Skip = 0,
     max_moves: _MaxMoves = None,
     time: _Time = None,
@@ -73,6 +75,7 @@ def match(
     results: _ResultsFile = None,
     sgf: _SgfFolder = None,
     check_scores: _CheckScores = False,
+    equal_time: _EqualTime = False,
     fast: _Fast = False,
     json_file: JsonFile = None,
 ) -> None:
@@ -96,7 +99,7 @@ def match(
             size=checked.size,
             komi=checked.komi,
             seed=seed,
-            opening_plies=opening_plies,
+            openings=openings,
             skip=skip,
             max_moves=max_moves,
             fast=fast,
@@ -107,6 +110,7 @@ def match(
             sgf=sgf,
             sprt=None if sprt is None else parse_sprt(sprt),
             check_scores=check_scores,
+            equal_time=equal_time,
         )
     print(result)
     write_json(json_file, result.to_json())
@@ -151,6 +155,7 @@ def tournament(
         str | None,
         option("--out", "Folder for the tournament's own folder.", metavar="DIR", show_default="from the config"),
     ] = None,
+    openings: OtherOpenings = "",
     table: Annotated[bool, option("--table", "Only print the current ratings.")] = False,
 ) -> None:
     """Play a tournament, and rate the players in Elo.
@@ -161,7 +166,7 @@ def tournament(
     from train.arena.tournament import RATINGS_PNG, read_tournament, run_tournament, standing_of
     from train.arena.tournament_picture import tournament_picture
 
-    plan = read_tournament(config, out)
+    plan = read_tournament(config, out, openings)
     if table:
         print(standing_of(plan))
         return

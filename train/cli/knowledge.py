@@ -90,6 +90,26 @@ def play(
     print(describe(read_collection([out])))
 
 
+@games_app.command("calibrate")
+def calibrate(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of one player's games.")],
+    out: Annotated[Path, option("-o --out", "File to write.", metavar="FILE")] = Path("calibration.npz"),
+    force: Force = False,
+) -> None:
+    """Learn which chance of winning a value stands for.
+
+    Values of a search are squeezed towards one half, above all early in a game. The calibration is a logistic
+    regression of the results of games on the values, with coefficients that depend on the number of moves; the table
+    shows it on games held out from it. Give the file to a player: rlgo,calibration=FILE.
+    """
+    check_new(out, force)
+
+    from train.knowledge.calibrate import calibrate as learn
+    from train.knowledge.shards import read_collection
+
+    print(learn(read_collection(folders), out))
+
+
 @games_app.command("import")
 def import_sgf(
     source: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of SGF files, searched with its subfolders.")],

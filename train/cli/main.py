@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from rlgo.base.errors import RlgoError
-from train.cli import bench, engine, experiments, games, knowledge, listing, playouts, training, weights
+from train.cli import bench, engine, experiments, games, knowledge, listing, openings, playouts, training, weights
 from train.console import exit_status, prepare_process
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ app.add_typer(training.app)
 app.add_typer(weights.app, name="weights")
 app.add_typer(listing.app)
 app.add_typer(games.app)
+app.add_typer(openings.app, name="openings")
 app.add_typer(knowledge.games_app, name="games")
 app.add_typer(knowledge.patterns_app, name="patterns")
 app.add_typer(playouts.app, name="playouts")

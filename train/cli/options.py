@@ -147,6 +147,17 @@ Strength = Annotated[
         show_default="1 s a move",
     ),
 ]
+
+
+def openings_option(default: str) -> Any:
+    """Declare --openings; `default` describes what happens without it."""
+    words = "How games begin: balanced, balanced-tuning, random:N, empty, or a file."
+    known = ["balanced", "balanced-tuning", "random:4", "empty"]
+    return option("--openings", words, metavar="NAME", show_default=default, autocompletion=lambda: known)
+
+
+OpeningsName = Annotated[str, openings_option("balanced on 9x9, 13x13, 19x19; else random:4")]
+OtherOpenings = Annotated[str, openings_option("from the config")]
 PairGames = Annotated[int, option("--games", "Games of each pair.", within(FAST_GAMES))]
 Top = Annotated[int, option("--top", "Shapes to draw of each block.", count(0, MOST_SHAPES))]
 Force = Annotated[bool, option("--force", "Overwrite the file if it exists.")]

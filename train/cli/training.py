@@ -17,6 +17,8 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, EVEN_COUNT, WORKERS
 from train.cli.options import (
     JsonFile,
+    OpeningsName,
+    OtherOpenings,
     PairGames,
     PngFile,
     Seed,
@@ -26,6 +28,7 @@ from train.cli.options import (
     check_outputs,
     count,
     number,
+    openings_option,
     option,
     refuse_unused,
     report_stop,
@@ -163,6 +166,7 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="Another run's folder or weights.")],
     games: PairGames = 1_000,
     seed: Seed = 1,
+    openings: OpeningsName = "",
     json_file: JsonFile = None,
     png: PngFile = None,
 ) -> None:
@@ -177,7 +181,7 @@ def compare(
     from train.runs.compare import compare as compare_runs
 
     with report_stop("the first games"):
-        comparison = compare_runs(a, b, games, seed)
+        comparison = compare_runs(a, b, games, seed, openings=openings)
     print(comparison)
     write_json(json_file, comparison.to_json())
     if png is not None:
@@ -203,6 +207,7 @@ def evaluate(
             "--gnugo", "Games against GNU Go level 0, for each file and each run's last weights.", within(EVEN_COUNT)
         ),
     ] = 0,
+    openings: Annotated[str, openings_option("random:4, as for the scale")] = "random:4",
     json_file: JsonFile = None,
     png: PngFile = None,
 ) -> None:
@@ -215,7 +220,7 @@ def evaluate(
 
     from train.runs.evaluate import evaluate as rate
 
-    result = rate(targets, games, seed, komi, gnugo)
+    result = rate(targets, games, seed, komi, gnugo, openings=openings)
     print(result)
     write_json(json_file, result.to_json())
     if png is not None:
@@ -282,6 +287,7 @@ def sweep(
     ] = None,
     resume: Annotated[bool, option("--resume", "Only continue a sweep; refuse to start one.")] = False,
     out: Annotated[str | None, option("--out", "Folder for the sweep's own folder (run.out).", metavar="DIR")] = None,
+    openings: OtherOpenings = "",
 ) -> None:
     """Train over a range of settings and seeds, and rank them.
 
@@ -292,7 +298,7 @@ def sweep(
     from train.runs.run_pictures import sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 
-    plan = read_sweep(config, out)
+    plan = read_sweep(config, out, openings)
     outcomes = run_sweep(plan, jobs, only_resume=resume)
     with optional_picture():
         sweep_picture(plan.folder / "plot.png", plan, outcomes)

@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from rlgo.base.bounds import Number
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, DEFAULT_SIZE
-from train.config import BoardSize, ConfigName, Komi, OpeningPlies, Seed, Seeds
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
+from train.config import OPENINGS, BoardSize, ConfigName, Komi, Seed, Seeds
 from train.settings import EvenCount, Expected, Line, Name, OneOf, Section, SpecText, as_tuple, different, section
 
 SCALE = Number(gt=0, le=1000)  # of an experiment: a factor on all games
@@ -67,7 +67,7 @@ class ExperimentConfig(Section):
     legend: Line = Field(default="", description="Curves: the title of the picture's legends.")
     size: BoardSize = Field(default=DEFAULT_SIZE, description="Games: points along a side of the board.")
     komi: Komi = Field(default=DEFAULT_KOMI, description="Games: points added to White's score.")
-    opening_plies: OpeningPlies = Field(default=DEFAULT_OPENING_PLIES, description="Games: random plies at the start.")
+    openings: Line = OPENINGS
     seed: Seed = Field(default=1, description="Seed of openings, and of players whose specs set none.")
 
 

@@ -18,6 +18,7 @@ from rlgo.base.files import make_folder
 from rlgo.learning.fast_games import FastGames, compile_matches, play_slices
 from train.arena.fast import on_common_features, side_by_side
 from train.arena.match import play_match
+from train.arena.openings import find_openings
 from train.console import Progress, message
 from train.experiments.model import GNUGO_0, RANDOM, REFERENCE, Experiment
 from train.experiments.raw import RawResults, pair_line
@@ -105,13 +106,14 @@ def play(e: Experiment, points: Sequence[Point], jobs: int, progress: bool) -> l
     size, komi = e.reference.config.board.size, e.reference.config.board.komi
     features, thetas = on_common_features([point.weights for point in points], size)
     theta_of = {point.name: theta for point, theta in zip(points, thetas, strict=True)}
-    games = e.scaled(e.settings.games)
+    games, found = e.scaled(e.settings.games), find_openings(e.settings.openings, size, komi)
     compile_matches(features)
 
     def play_pair(pair: tuple[Point, Point]) -> Iterator[FastGames]:
         a, b = pair
         seed = np.random.SeedSequence([e.settings.seed, *(zlib.crc32(point.name.encode()) for point in pair)])
-        return play_slices(features, theta_of[a.name], theta_of[b.name], games, seed, komi, e.settings.opening_plies)
+        first = found.array(games // 2, seed)
+        return play_slices(features, theta_of[a.name], theta_of[b.name], games, seed, komi, first)
 
     pairs = pairings(points)
     with (
@@ -137,7 +139,7 @@ def _play_gnugo(e: Experiment, runs: Sequence[TrainedRun], jobs: int, progress: 
             size=spec.config.board.size,
             komi=spec.config.board.komi,
             seed=zlib.crc32(f"{e.settings.seed} {spec.name}".encode()),  # its own openings
-            opening_plies=e.settings.opening_plies,
+            openings=e.settings.openings,
             progress=progress,
             jobs=jobs,
             results=folder / f"{spec.name}.jsonl",

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rlgo.base.errors import RlgoError
+from rlgo.base.errors import RlgoError, shown
 from rlgo.base.files import make_folder
 from train.arena.match import play_match
+from train.arena.openings import find_openings, with_openings
 from train.arena.results import PlayedGame, read_results, read_versions
 from train.arena.tournament import RESULTS, Plan, run_tournament
 from train.config import TournamentConfig
@@ -139,10 +140,11 @@ def _counted(e: Experiment, before: RawResults) -> _Counted:
     Raises RlgoError for results of other players or openings.
     """
     s = e.settings
-    for key in ("size", "komi", "seed", "opening_plies"):
+    there = with_openings(before.header)
+    for key in ("size", "komi", "seed", "openings"):
         now = getattr(s, key)
-        if (then := before.header.get(key, now)) != now:  # size and komi were not kept at first
-            raise RlgoError(f"{e.name}: {key} is {now:g}, but {then:g} in its results")
+        if (then := there.get(key, now)) != now:  # size and komi were not kept at first
+            raise RlgoError(f"{e.name}: {key} is {shown(now)}, but {shown(then)} in its results")
     sizes = {match.key: match.size for match in matches(e)}
     specs = {c.name: c.written for c in e.contestants}
     counted: _Counted = {}
@@ -191,7 +193,7 @@ def _play(e: Experiment, match: PlannedMatch, games: int, skip: int, jobs: int, 
         message(f"{match.a.name} against {match.b.name}: up to game {games:,} of {match.games:,}")
     played = play_match(
         match.a.spec, match.b.spec, games, size=match.size, komi=s.komi, seed=match.seed,
-        opening_plies=s.opening_plies, skip=skip, progress=progress, jobs=jobs, results=games_file(e, match),
+        openings=s.openings, skip=skip, progress=progress, jobs=jobs, results=games_file(e, match),
     )  # fmt: skip
     if played.interrupted:
         raise KeyboardInterrupt
@@ -214,7 +216,7 @@ def _plan(e: Experiment) -> Plan:
     name = re.sub(r"[^\w.-]", "-", e.name)  # of a folder
     settings = TournamentConfig(
         name=name, out=str(folder.parent), kind="swiss", games=e.scaled(s.games), size=s.size, komi=s.komi,
-        opening_plies=s.opening_plies, seed=s.seed,
+        openings=s.openings, seed=s.seed,
     )  # fmt: skip
     return Plan(settings, {c.name: c.spec for c in e.contestants}, {}, folder, e.path)
 
@@ -313,6 +315,7 @@ def _read(
     """
     if not path.is_file():
         return [], {}
-    about = {"komi": e.settings.komi, "opening_plies": e.settings.opening_plies, **about}
+    openings = find_openings(e.settings.openings, size, e.settings.komi).name
+    about = {"komi": e.settings.komi, "openings": openings, **about}
     games = [game for game in read_results(path, about, size) if game.number <= most]
     return sorted(games, key=lambda game: game.number), read_versions(path)

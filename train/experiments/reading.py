@@ -93,7 +93,7 @@ def list_experiments() -> list[str]:
     return sorted(list_configs("experiments"), key=lambda name: (_ORDER.index(name) if name in _ORDER else 99, name))
 
 
-def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT) -> Experiment:
+def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT, openings: str = "") -> Experiment:
     """Read an experiment from its file.
 
     Parameters
@@ -101,6 +101,7 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
     path : a TOML file, or the name of a shipped experiment
     scale : factor for all its games, for a quick look; training runs at another scale are different runs
     out : the working folder of experiments
+    openings : see `train.arena.openings.find_openings`; "": as the file says
 
     Raises
     ------
@@ -112,6 +113,7 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT)
     if shipped and file.resolve() != config_path(file.stem, "experiments").resolve():
         raise RlgoError(f"{file}: {file.stem} is the name of an experiment that ships with rlgo: expected another name")
     settings, data = _read_tables(file)
+    settings = replace(settings, openings=openings or settings.openings)
     e = Experiment(file.stem, file, settings, scale, folder_of(out, scale), file.stem if shipped else str(path))
     if settings.kind == "counts":
         e = replace(e, expected=_read_expected(e, data.get("expected", {})))

@@ -20,6 +20,7 @@ from rlgo.base.bounds import One, OrNone, Place, Switch
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder
 from rlgo.base.settings import WORKERS
+from train.arena.openings import find_openings
 from train.experiments import counts, curves, games
 from train.experiments.model import Experiment
 from train.experiments.raw import RawResults, read_raw, write_raw
@@ -150,7 +151,8 @@ def _header(e: Experiment, seconds: float) -> dict[str, Any]:
         "size": board.size,
         "komi": board.komi,
         "seed": e.settings.seed,
-        "opening_plies": e.settings.opening_plies,
+        "openings": e.settings.openings,
+        "opening_plies": find_openings(e.settings.openings, board.size, board.komi).plies,
         "versions": versions(),
     }
 

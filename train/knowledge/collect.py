@@ -7,7 +7,6 @@ earlier call ended.
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +21,9 @@ from rlgo.base.settings import BOARD_SIZE, COUNT, COUNT_OR_0, DEFAULT_KOMI, DEFA
 from rlgo.go.rules import most_moves
 from rlgo.go.sgf import load_sgf, winner_of
 from train import console, provenance
+from train.arena.openings import find_openings
 from train.arena.pool import GameTask, make_pool
-from train.arena.prepare import check_opening, make_openings, try_players
+from train.arena.prepare import try_players
 from train.arena.referee import GameRecord, GameRules
 from train.arena.results import check_records
 from train.knowledge.shards import HELD_OUT, Collection, StudyGame, is_held_out, open_folder, shard_paths
@@ -46,7 +46,7 @@ class GamesPlan(NamedTuple):
 
     def combine(self) -> None:
         """Reject openings that leave too little of a game."""
-        check_opening(self.opening_plies, self.size, self.max_moves)
+        find_openings(f"random:{self.opening_plies}", self.size, self.komi, self.max_moves)
 
     @property
     def longest(self) -> int:
@@ -72,8 +72,8 @@ class GamesPlan(NamedTuple):
     def tasks(self, finished: set[int], sgf: bool) -> Iterable[GameTask]:
         """Yield the games that are left to play."""
         rules = GameRules(self.size, self.komi, self.longest, sgf=sgf, opinions=True)
-        openings = make_openings(self.size, self.opening_plies, self.seed)
-        for number, opening in enumerate(itertools.islice(openings, self.games), 1):
+        openings = find_openings(f"random:{self.opening_plies}", self.size, self.komi)
+        for number, opening in enumerate(openings.first(self.games, self.seed), 1):
             if number not in finished:
                 yield GameTask(number, self.player, "", opening, self.seed, rules, opening_number=number)
 
@@ -103,7 +103,7 @@ def play_games(
     RlgoError : for a bad spec or pool, or a folder with other games; the games played so far are kept.
     KeyboardInterrupt : after Ctrl-C; the games finished so far are kept.
     """
-    engines, programs = try_players([plan.player], plan.size, plan.komi)
+    engines, programs, _ = try_players([plan.player], plan.size, plan.komi)
     origin = {"versions": provenance.versions(engines), "commit": provenance.commit()}
     if sgf is not None:
         check_records(sgf, is_new=not shard_paths(Path(out)))

@@ -7,8 +7,10 @@ an answer can need, and it is killed together with its children.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
+import re
 import shlex
 import shutil
 import signal
@@ -22,7 +24,7 @@ from rlgo.base.settings import DEFAULT_SIZE
 from rlgo.go.clock import Clock, TimeSettings
 from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.game import COLOR_NAMES, Game
-from rlgo.play.player import RESIGN, Player
+from rlgo.play.player import RESIGN, Player, won_by
 
 ANSWER_TIMEOUT = 60.0  # seconds that an engine may take for one answer
 GRACE_SECONDS = 5.0  # seconds that an engine may exceed its time before it is stopped; it has lost by then
@@ -31,6 +33,7 @@ _STARTS = 3  # attempts to start a process
 _MOST_BYTES = 1 << 20  # of one answer of an engine; real answers have a few thousand
 _MOST_ERRORS = 1 << 12  # bytes kept of its standard error
 _MOST_TEXT = 200  # characters quoted of an answer
+_ANALYZE = ("kata-analyze", "lz-analyze")
 _NO_LIMIT = TimeSettings(0, 1, 0)  # GTP's code for no clock
 
 
@@ -144,6 +147,51 @@ class GtpClient(Player):
         self._sent_game.moves.append((color, p))
         return p
 
+    def analyze(self, game: Game, visits: int) -> float:
+        """Let the engine analyze a position, and return its P(Black wins).
+
+        The engine must know ``kata-analyze`` or ``lz-analyze``, and report from the view of the side to play, as both
+        do by default.
+
+        Parameters
+        ----------
+        game : the position
+        visits : simulations after which it is stopped, in the sum of all moves
+
+        Raises
+        ------
+        EngineError : if it knows neither command, or fails to answer
+        """
+        self.send_game(game)
+        name = next((name for name in _ANALYZE if self.knows(name)), None)
+        if name is None:
+            raise EngineError(f"{self._label}: expected an engine that knows {' or '.join(_ANALYZE)}")
+        command = f"{name} {_color(game.to_play)} 10"
+        self._write(command)
+        deadline, info, most = time.monotonic() + self.timeout, "", 0
+        while most < visits:
+            line = self._next_line(command, deadline, self.timeout)
+            if line.startswith("?"):
+                raise EngineError(f"{self._label}: {command}: failed: {_quoted(line[1:]) or 'no reason given'}")
+            if line.startswith("info "):
+                info = line
+                most = sum(map(int, re.findall(r" visits (\d+)", info)))
+        self._write("name")  # any command ends the analysis
+        while self._next_line(command, deadline, self.timeout).strip():
+            pass
+        self._read_answer("name", self.timeout)
+        self._is_busy = False
+        return won_by(game.to_play, self._winrate(info, name))
+
+    def _winrate(self, info: str, command: str) -> float:
+        """Return the win rate of the best move in a line of an analysis, for the side to play."""
+        best = next((part for part in re.split(r"\binfo ", info) if " order 0 " in part), "")
+        match = re.search(r" winrate ([0-9.]+(?:e-?\d+)?)", best)
+        rate = math.nan if match is None else float(match[1]) / (1 if command.startswith("kata") else 10_000)
+        if not 0 <= rate <= 1:
+            raise EngineError(f"{self._label}: {command}: expected a win rate, found {_quoted(info, 60)!r}")
+        return rate
+
     def start_clock(self, settings: TimeSettings | None) -> None:
         """Set the time settings of the next game. The engine manages its own time."""
         self.time, self.patience, self.limit = settings, None, None
@@ -239,6 +287,16 @@ class GtpClient(Player):
 
         timeout : seconds to wait, in place of the client's `timeout`
         """
+        self._write(command)
+        lines = self._read_answer(command, self.timeout if timeout is None else timeout)
+        self._is_busy = False
+        mark, text = lines[0][0], "\n".join([lines[0][1:].strip(), *lines[1:]]).strip()
+        if mark == "?":
+            raise EngineError(f"{self._label}: {command}: failed: {_quoted(text) or 'no reason given'}")
+        return text
+
+    def _write(self, command: str) -> None:
+        """Send one command. EngineError if the engine is gone."""
         if self._process is None:
             raise EngineError(f"{self._label}: is closed")
         assert self._process.stdin is not None
@@ -248,12 +306,6 @@ class GtpClient(Player):
             self._process.stdin.flush()
         except OSError:
             self._fail_ended(command)
-        lines = self._read_answer(command, self.timeout if timeout is None else timeout)
-        self._is_busy = False
-        mark, text = lines[0][0], "\n".join([lines[0][1:].strip(), *lines[1:]]).strip()
-        if mark == "?":
-            raise EngineError(f"{self._label}: {command}: failed: {_quoted(text) or 'no reason given'}")
-        return text
 
     def close(self) -> None:
         """End the process: ask it to quit, and kill it if it does not, or if it still owes an answer."""
@@ -299,29 +351,33 @@ class GtpClient(Player):
 
     def _read_answer(self, command: str, timeout: float) -> list[str]:
         """Read the lines of one answer, without the empty line that ends it."""
-        assert self._output is not None
         deadline = time.monotonic() + timeout
         lines: list[str] = []
         length = 0
         while True:
-            try:
-                line = self._output.take(deadline - time.monotonic())
-            except queue.Empty:
-                self._fail_stopped(f"{command}: no answer within {timeout:g} s")
-            except _Flood:
-                self._fail_flooded(command)
-            if line is None:
-                self._fail_ended(command)
-            length += len(line)
+            text = self._next_line(command, deadline, timeout)
+            length += len(text)
             if length > _MOST_BYTES:
                 self._fail_flooded(command)
-            text = line.decode("utf-8", "replace")
             if text.strip():
                 if not lines and text[0] not in "=?":
                     self._fail_stopped(f"{command}: expected a GTP answer, found {_quoted(text, 40)!r}")
                 lines.append(text.rstrip())
             elif lines:
                 return lines
+
+    def _next_line(self, command: str, deadline: float, timeout: float) -> str:
+        """Return the next line of output, with its end. EngineError without one by a deadline, `timeout` in words."""
+        assert self._output is not None
+        try:
+            line = self._output.take(deadline - time.monotonic())
+        except queue.Empty:
+            self._fail_stopped(f"{command}: no answer within {timeout:g} s")
+        except _Flood:
+            self._fail_flooded(command)
+        if line is None:
+            self._fail_ended(command)
+        return line.decode("utf-8", "replace")
 
     def _fail_flooded(self, command: str) -> NoReturn:
         self._fail_stopped(f"{command}: more than {_MOST_BYTES:,} bytes without the end of an answer")

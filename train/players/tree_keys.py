@@ -6,6 +6,7 @@ Start reading at `TreeKeys`, then `_register_algorithm`. The keys are declared i
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from rlgo.base.settings import MAX_SIZE, MIN_SIZE
 from rlgo.features.weights import Weights, shipped_weight_sizes
 from rlgo.moves.patterns import Patterns, find_patterns, load_patterns
 from rlgo.moves.rollout import DefaultPolicy
+from rlgo.play.calibration import read_calibration, shipped_calibration
 from rlgo.play.player import Player, Seed
 from rlgo.search.td_search import TdSearch
 from train import settings
@@ -174,9 +176,22 @@ class EngineKeys(TreeKeys):
 
     simulations: CountOrNone = key("none", SIMULATIONS, aliases="sims")
     seconds: Seconds = key(1.0, SECONDS)
+    calibration: settings.Path = key(
+        "",
+        "What turns its values into chances of winning: a file of `rlgo games calibrate`, none, or empty for the "
+        "shipped one of this size or the nearest.",
+    )
     strength: Annotated[int, Field(ge=min(LEVELS), le=max(LEVELS))] | None = key(
         None, "A level of strength, in place of simulations and seconds: 1 is a beginner, 10 the strongest."
     )
+
+    def make(self, size: int, seed: Seed) -> Player:
+        """Make the tree search, with its calibration."""
+        player = super().make(size, seed)
+        if self.calibration != "none":
+            file = Path(self.calibration) if self.calibration else shipped_calibration(size)
+            player.calibration = loaded(read_calibration, file)
+        return player
 
 
 def _register_algorithm(name: str, summary: str, kind: type[SimulationKeys] = TreeKeys, **others: Any) -> None:

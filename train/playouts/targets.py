@@ -103,7 +103,7 @@ def search_targets(
     RlgoError : for a file of other targets, one that another process writes to, or a player without opinions.
     KeyboardInterrupt : after Ctrl-C; the values found so far are kept.
     """
-    _, programs = try_players([player], games.size, komi)
+    _, programs, _ = try_players([player], games.size, komi)
     recipe = {"size": games.size, "komi": komi, "player": player, "seed": seed, "positions": n, **programs}
     chosen = _choose(games, n, seed)
     targets = _unsearched(games, chosen, recipe)

@@ -19,6 +19,7 @@ from rlgo.features.weights import Weights, load_weights
 from rlgo.learning.fast_games import joined
 from train import console
 from train.arena.fast import play_weights
+from train.arena.openings import find_openings
 from train.config import RunConfig
 from train.console import Progress
 from train.runs.folder import RunFolder
@@ -61,6 +62,7 @@ class Comparison:
     games: int  # per point
     seed: int
     komi: float
+    openings: str  # their name
     interrupted: bool = False  # by Ctrl-C: the curve has fewer points
 
     def to_json(self) -> dict[str, Any]:
@@ -74,18 +76,23 @@ class Comparison:
             "games": self.games,
             "seed": self.seed,
             "komi": self.komi,
+            "openings": self.openings,
             "interrupted": self.interrupted,
         }
 
     def __str__(self) -> str:
         a, b = self.a.weights, self.b.weights
         lines = [f"{letter}  {s.name}: {s.weights.features.name}" for letter, s in (("A", self.a), ("B", self.b))]
-        lines += ["", f"{'games of A':>14s}{'of B':>14s}   A won (95 % interval), of {self.games:,} games each"]
+        lines += [
+            "",
+            f"{'games of A':>14s}{'of B':>14s}   A won (95 % interval), of {self.games:,} games each",
+        ]
         for point in [*self.curve, self.last]:
             last = "   their last weights" if point is self.last else ""
             lines.append(f"{point.games_a:14,d}{point.games_b:14,d}   {in_percent(point.win_rate, point.ci95)}{last}")
         if self.interrupted:
             lines += ["", "interrupted: points are missing"]
+        lines += ["", f"openings: {self.openings}"]
         if a.komi != b.komi:
             lines += ["", f"komi {a.komi:g}, as in A's training; B was trained with komi {b.komi:g}"]
         if not self.differences:
@@ -99,7 +106,9 @@ def _text(value: Any) -> str:
     return "-" if value is None else json.dumps(value)
 
 
-def compare(a: str | Path, b: str | Path, games: int = 1_000, seed: int = 1, progress: bool = True) -> Comparison:
+def compare(
+    a: str | Path, b: str | Path, games: int = 1_000, seed: int = 1, progress: bool = True, openings: str = ""
+) -> Comparison:
     """Play the greedy players of two runs against each other, in compiled code.
 
     Parameters
@@ -108,6 +117,7 @@ def compare(a: str | Path, b: str | Path, games: int = 1_000, seed: int = 1, pro
     games : games per point, an even number because each opening is played with both colours
     seed : seed of the openings, which are the same at every point and the same as in `rlgo match --fast`
     progress : show progress on standard error
+    openings : see `train.arena.openings.find_openings`
 
     Returns
     -------
@@ -125,9 +135,11 @@ def compare(a: str | Path, b: str | Path, games: int = 1_000, seed: int = 1, pro
     if right.weights.features.size != size:
         n = right.weights.features.size
         raise RlgoError(f"{a} is for {size}x{size}, {b} for {n}x{n}: expected the same board size")
+    found = find_openings(openings, size, komi)
+    first = found.array(games // 2, seed)
 
     def point(x: Weights, y: Weights) -> Point:
-        scores = joined(play_weights(x, y, size, games, seed=seed, komi=komi)).scores
+        scores = joined(play_weights(x, y, size, games, seed=seed, komi=komi, openings=first)).scores
         return Point(x.games, y.games, float(scores.mean()), clustered_interval(scores.tolist()))
 
     curve, interrupted = [], False
@@ -142,7 +154,7 @@ def compare(a: str | Path, b: str | Path, games: int = 1_000, seed: int = 1, pro
         except KeyboardInterrupt:
             interrupted = True
     differences = _differences(left.config, right.config)
-    return Comparison(left, right, last, curve, differences, games, seed, komi, interrupted)
+    return Comparison(left, right, last, curve, differences, games, seed, komi, found.name, interrupted)
 
 
 def weights_of_file(path: str | Path) -> Weights:

@@ -20,6 +20,7 @@ from rlgo.features.weights import Weights, load_weights
 from rlgo.learning.fast_games import compile_matches, play_fast
 from train.arena.elo import PairResult, Ratings, rate, table
 from train.arena.fast import on_common_features
+from train.arena.openings import RANDOM_OPENINGS, Openings, find_openings
 from train.arena.rating_scale import SCALE, RatingScale, load_rating_scale
 from train.console import Progress, message
 from train.runs.compare import weights_of_file
@@ -52,6 +53,7 @@ class Evaluation:
     size: int
     komi: float
     seed: int
+    openings: str  # their name
     interrupted: bool = False  # by Ctrl-C: some pairs have not played
 
     def curves(self) -> dict[str, list[tuple[int, str]]]:
@@ -70,6 +72,7 @@ class Evaluation:
             "size": self.size,
             "komi": self.komi,
             "seed": self.seed,
+            "openings": self.openings,
             "rlgo": version(),
             "selfplay_games": {entrant.name: entrant.weights.games for entrant in self.entrants},
             "interrupted": self.interrupted,
@@ -81,7 +84,7 @@ class Evaluation:
         los = len(self.ratings.players) <= 10
         lines = [
             f"{self.size}x{self.size}, komi {self.komi:g}, {self.games:,} games a pair, seed {self.seed}. {SCALE};",
-            "+ and - give the 95 % interval. Ratings of reference players are fixed."
+            f"openings: {self.openings}; + and - give the 95 % interval. Ratings of reference players are fixed."
             + (" LOS is the likelihood that one is stronger." if los else ""),
         ]
         if self.interrupted:
@@ -96,6 +99,7 @@ def evaluate(
     komi: float | None = None,
     gnugo: int = 0,
     progress: bool = True,
+    openings: str = RANDOM_OPENINGS,
 ) -> Evaluation:
     """Rate the greedy players of weights on the rating scale (`train.arena.rating_scale`).
 
@@ -108,6 +112,8 @@ def evaluate(
     komi : None: the komi that the weights were trained with
     gnugo : games of each file, and of each run's last weights, against GNU Go level 0; an even number
     progress : show progress on standard error
+    openings : see `train.arena.openings.find_openings`. The ratings of the reference players come from games with the
+        default, random ones
 
     Returns
     -------
@@ -128,13 +134,13 @@ def evaluate(
     entrants = _entrants(targets)
     size = entrants[0].weights.features.size
     komi = _komi(entrants) if komi is None else komi
-    scale = load_rating_scale(size)
+    scale, found = load_rating_scale(size), find_openings(openings, size, komi)
     results: list[PairResult] = []
     try:
-        results.extend(_play(entrants, scale, games, seed, komi, progress=progress))
+        results.extend(_play(entrants, scale, games, seed, komi, found, progress=progress))
         for entrant in entrants if gnugo else []:
             if entrant.is_last or not entrant.run:
-                match = play_gnugo(entrant.weights, gnugo, komi, seed, progress)
+                match = play_gnugo(entrant.weights, gnugo, komi, seed, progress, found.name)
                 results.append(scale.result(entrant.name, GNUGO_NAME, match.scores))
                 if match.interrupted:
                     raise KeyboardInterrupt
@@ -146,11 +152,18 @@ def evaluate(
             raise
         interrupted = True
     ratings = rate(results, scale.elo)
-    return Evaluation(tuple(entrants), ratings, tuple(results), games, size, komi, seed, interrupted)
+    return Evaluation(tuple(entrants), ratings, tuple(results), games, size, komi, seed, found.name, interrupted)
 
 
 def _play(
-    entrants: Sequence[Entrant], scale: RatingScale, games: int, seed: int, komi: float, *, progress: bool
+    entrants: Sequence[Entrant],
+    scale: RatingScale,
+    games: int,
+    seed: int,
+    komi: float,
+    openings: Openings,
+    *,
+    progress: bool,
 ) -> Iterator[PairResult]:
     """Let all entrants play the reference players and each other, and yield the results as they come."""
     features, thetas = on_common_features([entrant.weights for entrant in entrants], scale.size)
@@ -160,11 +173,12 @@ def _play(
     with Progress(len(entrants) + len(pairs), "pairs", enabled=progress) as bar:
         for number, entrant in enumerate(entrants):
             seeds = np.random.SeedSequence([seed, 0, number])
-            yield from scale.results(entrant.name, entrant.weights, games, seed=seeds, komi=komi)
+            yield from scale.results(entrant.name, entrant.weights, games, seed=seeds, komi=komi, openings=openings)
             bar.update()
         for number, (i, j) in enumerate(pairs):
             seeds = np.random.SeedSequence([seed, 1, number])
-            scores = play_fast(features, thetas[i], thetas[j], games, seeds, komi).scores
+            first = openings.array(games // 2, seeds)
+            scores = play_fast(features, thetas[i], thetas[j], games, seeds, komi, first).scores
             yield scale.result(names[i], names[j], scores)
             bar.update()
 

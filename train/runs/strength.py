@@ -22,6 +22,7 @@ from rlgo.learning.fast_games import play_fast
 from rlgo.learning.value import ValueFunction
 from rlgo.play.player import GreedyPlayer
 from train.arena.elo import Rating
+from train.arena.openings import RANDOM_OPENINGS
 from train.arena.rating_scale import load_rating_scale
 from train.config import Config
 from train.runs.folder import RunFolder
@@ -86,8 +87,12 @@ def against_gnugo(config: Config, weights: Weights, progress: bool) -> Strength 
     return None if match.interrupted else Strength(GNUGO_NAME, match.games, match.win_rate, match.ci95)
 
 
-def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: bool) -> MatchResult:
+def play_gnugo(
+    weights: Weights, games: int, komi: float, seed: int, progress: bool, openings: str = RANDOM_OPENINGS
+) -> MatchResult:
     """Play a match of the greedy player of `weights` against GNU Go level 0, at about a game per second.
+
+    openings : by default those of the rating scale, which GNU Go's rating belongs to
 
     Raises
     ------
@@ -98,7 +103,8 @@ def play_gnugo(weights: Weights, games: int, komi: float, seed: int, progress: b
 
     player = GreedyPlayer(ValueFunction(weights), seed)
     engine = f"gtp:{GNUGO} --seed {seed % 2**31}"  # otherwise GNU Go plays differently each time
-    return play_match(player, engine, games, size=weights.features.size, komi=komi, seed=seed, progress=progress)
+    size = weights.features.size
+    return play_match(player, engine, games, size=size, komi=komi, seed=seed, openings=openings, progress=progress)
 
 
 def has_gnugo() -> bool:

@@ -42,6 +42,7 @@ from rlgo.features.weights import Weights, load_weights, shipped_weight_sizes, s
 from rlgo.learning.fast_games import FastGames, compile_matches, play_slices
 from train import console
 from train.arena.fast import on_common_features, side_by_side
+from train.arena.openings import find_openings
 from train.config import Config, SweepConfig, base_of, canonical_key, change, flat, load_config, read_toml, section_from
 from train.console import Progress, command, message
 from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, jobs_for, run_name, train_all
@@ -73,6 +74,7 @@ class Sweep:
     games: int  # of each run against each opponent, at the end
     seed: int
     komi: float  # of those games
+    openings: str  # of those games, see `train.arena.openings.find_openings`
     keys: tuple[str, ...]  # the parameters, as section.key
     runs: tuple[RunSpec, ...]
 
@@ -82,7 +84,7 @@ class Sweep:
 # ---------------------------------------------------------------------------------------------
 
 
-def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
+def read_sweep(path: str | Path, out: str | None = None, openings: str = "") -> Sweep:
     """Read the file of a sweep, and check the config of every run.
 
     Parameters
@@ -109,7 +111,13 @@ def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
     folder = Path(shared.run.out if out is None else out) / s.name
     return Sweep(
         path=file,
-        resume_command=command("rlgo", "sweep", path, *([] if out is None else ["--out", out])),
+        resume_command=command(
+            "rlgo",
+            "sweep",
+            path,
+            *([] if out is None else ["--out", out]),
+            *(["--openings", openings] if openings else []),
+        ),
         folder=folder,
         base=base,
         kind=s.kind,
@@ -117,6 +125,7 @@ def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
         games=s.games,
         seed=s.seed,
         komi=shared.board.komi,
+        openings=find_openings(openings or s.openings, shared.board.size, shared.board.komi).name,
         keys=tuple(ranges),
         runs=_specs(s, ranges, shared, base, folder, str(file)),
     )
@@ -355,14 +364,15 @@ def _play_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bo
     if not players:
         return
     size = sweep.runs[0].config.board.size
-    shipped = _shipped(size)
+    shipped, openings = _shipped(size), find_openings(sweep.openings, size, sweep.komi)
     pairings = _pairings(sweep, list(players), shipped is not None)
     features, thetas = on_common_features([*players.values(), shipped], size)
     theta_of: dict[Outcome | None, np.ndarray] = dict(zip([*players, None], thetas, strict=True))
 
     def play(pairing: _Pairing) -> Iterator[FastGames]:
         a, b = theta_of[pairing.a], theta_of[pairing.b]
-        return play_slices(features, a, b, sweep.games, pairing.seed, sweep.komi)
+        first = openings.array(sweep.games // 2, pairing.seed)
+        return play_slices(features, a, b, sweep.games, pairing.seed, sweep.komi, first)
 
     found: dict[tuple[Outcome, str], list[np.ndarray]] = {}
     compile_matches(features)
@@ -446,6 +456,9 @@ def table(sweep: Sweep, outcomes: Sequence[Outcome]) -> str:
         last = [] if not has_seeds else ["" if mean is None or outcome.state == FAILED else f"{mean:.1%}"]
         rows.append([*values, str(outcome.spec.config.run.seed), *won, *last])
     lines = [console.markdown([header, *rows])]
-    lines.append(f"{sweep.games:,} games against each opponent. The 95 % intervals cover the games, not the seeds.")
+    lines.append(
+        f"{sweep.games:,} games against each opponent, openings: {sweep.openings}. The 95 % intervals cover the games, "
+        "not the seeds."
+    )
     failed = [f"* {o.spec.name} failed: {o.reason}" for o in outcomes if o.state == FAILED]
     return "\n".join([*lines, *([""] if failed else []), *failed])

@@ -87,7 +87,7 @@ def test_slices_do_not_change_the_games(monkeypatch):
 
 def test_cap_scores_as_it_stands():
     features = make_features(SIZE)
-    games = play_fast(features, random_theta(features, 1), random_theta(features, 2), 20, 1, opening=4, max_moves=9)
+    games = play_fast(features, random_theta(features, 1), random_theta(features, 2), 20, 1, openings=4, max_moves=9)
     assert (games.lengths == -9).all()
 
 
@@ -95,9 +95,9 @@ def test_openings_leave_most_of_the_game():
     features = make_features(SIZE)
     theta = random_theta(features, 1)
     most = SIZE * SIZE // 2
-    assert (play_fast(features, theta, theta, 20, 1, opening=most).lengths >= most).all()
+    assert (play_fast(features, theta, theta, 20, 1, openings=most).lengths >= most).all()
     with pytest.raises(RlgoError, match=f"opening = {most + 1}: expected an integer from 0 to {most}"):
-        play_fast(features, theta, theta, 20, 1, opening=most + 1)
+        play_fast(features, theta, theta, 20, 1, openings=most + 1)
 
 
 def test_fast_match(tmp_path):

@@ -28,7 +28,7 @@ from train.cli.main import main
 FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
 
 KEYS = """games distinct wins win_rate ci95 seed size komi a b black_wins capped forfeits draws mean_length
-opening_plies versions interrupted""".split()  # noqa: SIM905 - a list of strings would not fit
+openings versions interrupted""".split()  # noqa: SIM905 - a list of strings would not fit
 
 
 def test_the_result_has_all_its_keys() -> None:
@@ -36,7 +36,7 @@ def test_the_result_has_all_its_keys() -> None:
     data = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert set(KEYS) <= set(data)
     assert (data["games"], data["seed"], data["size"], data["komi"]) == (10, 3, 5, 2.5)
-    assert (data["a"], data["b"], data["opening_plies"]) == ("random,seed=1", "random", 4)
+    assert (data["a"], data["b"], data["openings"]) == ("random,seed=1", "random", "random:4")
     assert data["win_rate"] == data["wins"] / 10
     assert 0 <= data["ci95"][0] <= data["win_rate"] <= data["ci95"][1] <= 1
     assert {"rlgo", "python", "numpy", "numba"} <= set(data["versions"])
@@ -88,7 +88,7 @@ def test_a_shorter_match_is_the_beginning_of_a_longer_one() -> None:
 
 def test_a_match_without_its_first_openings_is_the_end_of_the_whole_one(tmp_path: Path) -> None:
     """Alone, and with games of the whole match in its file, which stay there and are not counted."""
-    arguments = {"games": 8, "size": 5, "opening_plies": 3, "progress": False}
+    arguments = {"games": 8, "size": 5, "openings": "random:3", "progress": False}
     whole = play_match("random", "random,seed=3", **arguments)
     end = play_match("random", "random,seed=3", **arguments, skip=2)
     assert end.scores == whole.scores[2:]
@@ -126,7 +126,7 @@ def test_games_after_the_end_of_a_test_do_not_count(tmp_path: Path) -> None:
         ({"games": 0}, "games = 0"),
         ({"games": -2}, "games = -2"),
         ({"games": 2, "size": 4}, "size = 4: expected an integer from 5 to 19"),
-        ({"games": 2, "opening_plies": -1}, "opening_plies = -1"),
+        ({"games": 2, "openings": "random:-1"}, "openings = 'random:-1'"),
         ({"games": 2, "max_moves": 0}, "max_moves = 0"),
         ({"games": 8, "skip": 4}, "skip = 4: expected fewer than the 4 openings of the match"),
         ({"games": 2, "skip": -1}, "skip = -1"),
@@ -324,7 +324,7 @@ def engine(tmp_path: Path) -> str:
 
 @pytest.mark.process
 def test_a_match_with_an_engine(engine: str, log: Path) -> None:
-    result = play_match("random", engine, 2, size=5, opening_plies=2, seed=1)
+    result = play_match("random", engine, 2, size=5, openings="random:2", seed=1)
     assert (result.games, result.forfeits, result.b) == (2, 0, engine)
     assert result.versions["Fake"] == "0.1"
     lines = log.read_text().splitlines()
@@ -342,7 +342,7 @@ def test_a_match_with_an_engine(engine: str, log: Path) -> None:
 @pytest.mark.process
 def test_engines_that_fail_forfeit_and_come_back(engine: str, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # Whenever it starts, it plays one stone and dies.
-    result = play_match(engine + "C3 DIE", passer(), 4, size=5, opening_plies=0, komi=0.5)
+    result = play_match(engine + "C3 DIE", passer(), 4, size=5, openings="empty", komi=0.5)
     assert (result.games, result.wins, result.forfeits) == (4, 0, 4)
     assert log.read_text().count("genmove") == 8
     assert all("it ended with status 1" in why for why in result.forfeit_reasons)

@@ -39,9 +39,9 @@ def test_the_result_does_not_depend_on_who_plays_the_games() -> None:
     assert play_match("random", "open_spiel,sims=8", 12, seed=4, jobs=3, **FIVE) == one
     assert play_match("random", "open_spiel,sims=8", 12, seed=5, **FIVE) != one
     # The same for players with a seed of their own, who play a different game each time.
-    one = play_match("random,seed=7", "random,seed=7", 8, opening_plies=0, **FIVE)
+    one = play_match("random,seed=7", "random,seed=7", 8, openings="empty", **FIVE)
     assert one.distinct == 8
-    assert play_match("random,seed=7", "random,seed=7", 8, opening_plies=0, jobs=2, **FIVE) == one
+    assert play_match("random,seed=7", "random,seed=7", 8, openings="empty", jobs=2, **FIVE) == one
 
 
 def test_players_that_are_objects_play_in_this_process() -> None:
@@ -216,7 +216,7 @@ def test_a_match_with_engines_that_die_is_complete(tmp_path: Path) -> None:
     (tmp_path / "mortal.py").write_text(textwrap.dedent(MORTAL_ENGINE))
     engines = [f"gtp:'{sys.executable}' -S -E '{tmp_path / 'mortal.py'}' '{tmp_path / name}'" for name in ("a", "b")]
     path = tmp_path / "r.jsonl"
-    result = play_match(engines[0], engines[1], 60, results=path, opening_plies=0, **FIVE)
+    result = play_match(engines[0], engines[1], 60, results=path, openings="empty", **FIVE)
     assert [game["game"] for game in games_of(path)] == list(range(1, 61))
     assert (result.games, result.interrupted) == (60, False)
     assert 10 < result.forfeits < 60

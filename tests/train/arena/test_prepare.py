@@ -1,12 +1,10 @@
-"""Preparations: openings, trial runs of players, digests of their files."""
+"""Preparations: trial runs of players, digests of their files."""
 
 from __future__ import annotations
 
 import hashlib
-from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import pytest
 from stand_ins import FakeValues, write_engine
 
@@ -14,24 +12,11 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.resources import checkpoints_dir, shipped_patterns
 from rlgo.base.sources import sources_digest
 from rlgo.features.weights import shipped_weights
-from rlgo.go.game import Game
+from rlgo.play.calibration import shipped_calibration
 from rlgo.play.player import GreedyPlayer
-from train.arena.prepare import make_openings, random_opening, try_players
+from train.arena.prepare import try_players
 from train.players import make_player
 from train.players.loading import files_loaded
-
-
-def test_openings_are_uniform_and_sensible() -> None:
-    rng = np.random.default_rng(0)
-    seen = {random_opening(5, 1, rng)[0] for _ in range(400)}
-    assert seen == set(Game(5).sensible_moves())
-    assert random_opening(5, 0, rng) == []
-    assert len(random_opening(5, 40, rng)) == 40
-
-
-def test_openings_depend_on_the_seed_alone() -> None:
-    first, again, others = (list(islice(make_openings(5, 4, seed), 4)) for seed in (1, 1, 2))
-    assert first == again != others
 
 
 def test_players_are_tried_out(tmp_path: Path) -> None:
@@ -70,4 +55,4 @@ def test_files_that_players_load_unasked_are_among_their_programs() -> None:
     assert try_players(["greedy"], 9, 7.5).programs["files"] == {f"checkpoints/{best.name}": digest_of(best)}
     with files_loaded() as files:
         make_player("rlgo,sims=2,memory_mb=1", 9)
-    assert files == {checkpoints_dir() / "9x9-liberties-5M.npz", patterns}
+    assert files == {checkpoints_dir() / "9x9-liberties-5M.npz", patterns, shipped_calibration(9)}

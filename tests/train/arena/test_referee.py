@@ -39,7 +39,7 @@ def test_resigning_loses() -> None:
 
 
 def test_draws_count_half() -> None:
-    result = play_match(passer("a"), passer("b"), 4, size=5, komi=0, opening_plies=0)
+    result = play_match(passer("a"), passer("b"), 4, size=5, komi=0, openings="empty")
     assert (result.draws, result.wins, result.black_wins, result.win_rate) == (4, 2, 2, 0.5)
     assert (result.distinct, result.mean_length) == (1, 2)
 
@@ -47,7 +47,7 @@ def test_draws_count_half() -> None:
 def test_long_games_are_scored_as_they_stand() -> None:
     result = play_match(first_legal(), first_legal(), 4, size=5, max_moves=9, komi=-30)
     assert (result.capped, result.mean_length, result.black_wins, result.max_moves) == (4, 9, 4, 9)
-    assert play_match("random", "random", 2, size=5, opening_plies=1, max_moves=2).mean_length == 2
+    assert play_match("random", "random", 2, size=5, openings="random:1", max_moves=2).mean_length == 2
     assert play_match(passer(), passer(), 2, size=5).max_moves == 75
 
 
@@ -85,7 +85,7 @@ def test_the_referee_knows_superko() -> None:
         i = len(game.moves)
         return from_vertex(script[i] if i < len(script) else "B1", 5)
 
-    result = play_match(Scripted("a", sends_two), Scripted("b", sends_two), 2, size=5, opening_plies=0)
+    result = play_match(Scripted("a", sends_two), Scripted("b", sends_two), 2, size=5, openings="empty")
     assert (result.wins, result.forfeits, result.black_wins, result.mean_length) == (1, 2, 0, 8)
     assert result.forfeit_reasons[0].endswith("a: illegal move Black B1: superko")
 
@@ -279,7 +279,7 @@ def test_the_longest_move_and_the_time_of_both(monkeypatch: pytest.MonkeyPatch) 
     assert record.longest == pytest.approx((0.3, 0.01))
     assert (a.limit, b.limit) == (None, None)
     slow = Slow(clock, 0.3)
-    match = play_match(slow, b, 2, opening_plies=0, **FIVE)
+    match = play_match(slow, b, 2, openings="empty", **FIVE)
     assert match.seconds == pytest.approx([0.3 * 9, 0.01 * 9])
 
 

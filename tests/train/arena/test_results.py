@@ -99,7 +99,7 @@ def test_a_pipe_keeps_no_results(tmp_path: Path) -> None:
         ({"seed": 2}, "seed is 1, not 2"),
         ({"komi": 7.5}, "komi is 2.5, not 7.5"),
         ({"size": 6}, "size is 5, not 6"),
-        ({"opening_plies": 2}, "opening_plies is 4, not 2"),
+        ({"openings": "random:2"}, 'openings is "random:4", not "random:2"'),
         ({"time": TimeSettings(60)}, 'time is "", not "60"'),
         ({"b": "open_spiel,sims=8"}, 'b is "random", not "open_spiel,sims=8"'),
         ({"check_scores": True}, "check_scores is false, not true"),

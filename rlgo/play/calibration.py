@@ -1,0 +1,135 @@
+"""Calibration: turn the value of a search into the chance of winning.
+
+Start reading at `Calibration.chance`. The value of a tree search is a mean over simulations, whose default policy plays
+far worse than the search. It orders positions well, but early in a game it is squeezed towards one half: a position
+with a value of 0.6 may be won three times out of four. A calibration is learned from games of the player
+(`rlgo games calibrate`) by logistic regression, a method known as Platt scaling (Platt 1999), here with coefficients
+that depend on how far the game has got.
+
+J. Platt: Probabilistic outputs for support vector machines and comparisons to regularized likelihood methods, Advances
+in Large Margin Classifiers, 1999.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rlgo.base.archive import read_archive, write_archive
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import checkpoints_dir
+
+STAGES = (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 1.0)  # moves played, as a share of the points of the board
+FORMAT, VERSION = "rlgo-calibration", 1
+_EDGE = 1e-3  # values closer to 0 or 1 count as this close
+_SMOOTHNESS = 20.0  # penalty on the differences between neighbouring stages
+_RIDGE = 1.0  # penalty on a bias, and on a slope other than 1
+
+
+class Calibration(NamedTuple):
+    """A map from values to chances of winning: logit(chance) = bias + slope * logit(value).
+
+    Attributes
+    ----------
+    bias, black, white : the bias, and the slopes for values above and below one half, at each of `STAGES`; in between,
+        they are interpolated
+
+    >>> import rlgo
+    >>> squeezed = rlgo.Calibration(bias=(0.0,) * 8, black=(2.0,) * 8, white=(3.0,) * 8)
+    >>> round(squeezed.chance(0.6, moves=10, size=9), 3), round(squeezed.chance(0.4, moves=10, size=9), 3)
+    (0.692, 0.229)
+    """
+
+    bias: tuple[float, ...]
+    black: tuple[float, ...]
+    white: tuple[float, ...]
+
+    def chance(self, value: float, moves: int, size: int) -> float:
+        """Return P(Black wins).
+
+        Parameters
+        ----------
+        value : P(Black wins) according to a search
+        moves : moves played so far, passes included
+        size : of the board
+        """
+        stage, x = moves / (size * size), float(_logit(value))
+        bias, black, white = (float(np.interp(stage, STAGES, coefficient)) for coefficient in self)
+        return 1 / (1 + math.exp(-bias - (black if x > 0 else white) * x))
+
+
+def _logit(values: Any) -> np.ndarray:
+    """Return the logits of values; those near 0 or 1 are moved away from it."""
+    p = np.clip(values, _EDGE, 1 - _EDGE)
+    return np.log(p / (1 - p))
+
+
+def fit_calibration(values: ArrayLike, stages: ArrayLike, outcomes: ArrayLike) -> Calibration:
+    """Fit a calibration to positions with known outcomes: penalised logistic regression by Newton's method.
+
+    Parameters
+    ----------
+    values : P(Black wins) of n positions, according to a search
+    stages : moves played in each, as a share of the points of the board
+    outcomes : z of its game: 1 Black won, 0 White won, 0.5 a draw
+
+    Raises
+    ------
+    RlgoError : without positions
+    """
+    x, t, z = _logit(np.asarray(values, np.float64)), np.asarray(stages, np.float64), np.asarray(outcomes, np.float64)
+    if not len(x):
+        raise RlgoError("no positions with a search and a result: expected some to calibrate with")
+    knots = len(STAGES)
+    hats = np.stack([np.interp(t, STAGES, row) for row in np.eye(knots)], axis=1)  # weights of the stages: n x knots
+    design = np.concatenate([hats, hats * np.maximum(x, 0)[:, None], hats * np.minimum(x, 0)[:, None]], axis=1)
+    differences = np.diff(np.eye(knots), axis=0)
+    penalty = np.kron(np.eye(3), _SMOOTHNESS * differences.T @ differences + _RIDGE * np.eye(knots))
+    centre = np.repeat([0.0, 1.0, 1.0], knots)
+    w = centre.copy()
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-design @ w))
+        gradient = design.T @ (p - z) + penalty @ (w - centre)
+        step = np.linalg.solve((design * (p * (1 - p))[:, None]).T @ design + penalty, gradient)
+        w -= step
+        if np.abs(step).max() < 1e-9:
+            break
+    bias, black, white = w.reshape(3, knots).tolist()
+    return Calibration(tuple(bias), tuple(black), tuple(white))
+
+
+def log_loss(chances: np.ndarray, outcomes: np.ndarray) -> float:
+    """Return the mean log-loss of predictions of z, in nats."""
+    p = np.clip(chances, _EDGE, 1 - _EDGE)
+    return float(-np.mean(outcomes * np.log(p) + (1 - outcomes) * np.log(1 - p)))
+
+
+# ---------------------------------------------------------------------------------------------
+# Files
+# ---------------------------------------------------------------------------------------------
+
+
+def write_calibration(path: Path, calibration: Calibration, about: dict[str, Any]) -> None:
+    """Write a calibration into an archive. `about` says how it was made: size, games, origin ..."""
+    meta = {"format": FORMAT, "version": VERSION, **about}
+    write_archive(path, meta, {name: np.array(c) for name, c in calibration._asdict().items()})
+
+
+def read_calibration(path: Path) -> Calibration:
+    """Read a file that `write_calibration` wrote. RlgoError if it is anything else."""
+    _, arrays = read_archive(path, "calibration", FORMAT, VERSION)
+    found = [np.asarray(arrays[name], np.float64) for name in Calibration._fields]
+    if any(c.shape != (len(STAGES),) or not np.isfinite(c).all() for c in found):
+        raise RlgoError(f"{path}: expected {len(STAGES)} finite numbers a coefficient")
+    return Calibration(*(tuple(c.tolist()) for c in found))
+
+
+def shipped_calibration(size: int) -> Path:
+    """Find the shipped calibration of the default player for a board size, or for the nearest size that has one."""
+    folder = checkpoints_dir() / "calibration"
+    files = {int(path.stem.partition("x")[0]): path for path in sorted(folder.glob("*x*.npz"))}
+    return files[min(files, key=lambda n: (abs(n - size), n))]

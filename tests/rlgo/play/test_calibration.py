@@ -1,0 +1,87 @@
+"""Calibration: the fit, files, and the players that use it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rlgo.base.errors import RlgoError
+from rlgo.go.game import Game
+from rlgo.play.calibration import (
+    STAGES,
+    Calibration,
+    fit_calibration,
+    log_loss,
+    read_calibration,
+    shipped_calibration,
+    write_calibration,
+)
+from rlgo.play.player import RandomPlayer
+
+EIGHT = (1.0,) * len(STAGES)
+
+
+def test_a_chance_by_hand() -> None:
+    """logit(0.6) = 0.405465; bias and slopes are interpolated half-way between the first two stages."""
+    bias, black, white = (np.zeros(len(STAGES)) for _ in range(3))
+    bias[0], black[:2], white[:2] = 0.2, (3.0, 1.0), (4.0, 6.0)
+    c = Calibration(*(tuple(x) for x in (bias, black, white)))
+    moves = 0.0625 * 100  # of 10x10 points
+    assert c.chance(0.6, int(moves), 10) == pytest.approx(
+        1 / (1 + np.exp(-np.interp(0.06, STAGES, bias) - np.interp(0.06, STAGES, black) * 0.405465)), rel=1e-5
+    )
+    assert c.chance(0.6, 0, 9) == pytest.approx(1 / (1 + np.exp(-0.2 - 3 * 0.405465)), rel=1e-5)
+    assert c.chance(0.4, 0, 9) == pytest.approx(1 / (1 + np.exp(-0.2 + 4 * 0.405465)), rel=1e-5)
+    assert 0 < c.chance(0.0, 0, 9) < c.chance(1.0, 500, 9) < 1
+
+
+def test_the_fit_finds_the_map_that_made_the_outcomes() -> None:
+    rng = np.random.default_rng(1)
+    values, stages = rng.uniform(0.3, 0.7, 60_000), rng.uniform(0, 1, 60_000)
+    x = np.log(values / (1 - values))
+    logits = -0.3 + np.where(x > 0, 3.0, 2.0) * x
+    outcomes = (rng.random(len(x)) < 1 / (1 + np.exp(-logits))).astype(float)
+    c = fit_calibration(values, stages, outcomes)
+    assert np.mean(c.bias) == pytest.approx(-0.3, abs=0.06)
+    assert np.mean(c.black) == pytest.approx(3, abs=0.2)
+    assert np.mean(c.white) == pytest.approx(2, abs=0.2)
+    chances = np.array(
+        [c.chance(v, int(1000 * t), 100) for v, t in zip(values[:2000], stages[:2000] * 10, strict=True)]
+    )
+    assert log_loss(chances, outcomes[:2000]) < log_loss(values[:2000], outcomes[:2000])
+
+
+def test_without_positions() -> None:
+    with pytest.raises(RlgoError, match="no positions with a search and a result"):
+        fit_calibration([], [], [])
+
+
+def test_files(tmp_path: Path) -> None:
+    c, path = Calibration(EIGHT, EIGHT, EIGHT), tmp_path / "c.npz"
+    write_calibration(path, c, {"size": 9})
+    assert read_calibration(path) == c
+    write_calibration(path, Calibration(EIGHT, EIGHT, (1.0,)), {"size": 9})
+    with pytest.raises(RlgoError, match="expected 8 finite numbers a coefficient"):
+        read_calibration(path)
+    path.write_bytes(b"no archive")
+    with pytest.raises(RlgoError, match=r"c\.npz"):
+        read_calibration(path)
+
+
+def test_shipped_calibrations_spread_values_of_the_opening() -> None:
+    assert shipped_calibration(9).stem == "9x9"
+    assert shipped_calibration(6).stem == "9x9"
+    assert shipped_calibration(17).stem == "19x19"
+    for size in (9, 13, 19):
+        c = read_calibration(shipped_calibration(size))
+        spread = c.chance(0.6, 6, size) - c.chance(0.45, 6, size)
+        assert spread > 0.2
+
+
+def test_a_player_without_a_calibration_shows_its_value() -> None:
+    player, game = RandomPlayer(), Game(5)
+    assert [player.chance(value, game) for value in (-0.5, 0.25, 1.5)] == [0.0, 0.25, 1.0]
+    player.calibration = Calibration((0.0,) * 8, EIGHT, EIGHT)
+    assert player.chance(0.25, game) == pytest.approx(0.25)

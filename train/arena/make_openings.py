@@ -1,0 +1,283 @@
+"""Make balanced openings: random plausible ones, of which a judge keeps those that both sides can win.
+
+Start reading at `make_openings`. `judge_openings` lets a judge look at openings that exist already.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from rlgo.base.bounds import Number, One, Whole, checked
+from rlgo.base.errors import RlgoError
+from rlgo.base.files import append, read_file, write_atomically
+from rlgo.base.settings import BOARD_SIZE, COUNT, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, MAX_SIZE, SEED
+from rlgo.go.coords import to_row_col
+from rlgo.go.game import Game
+from rlgo.play.player import Player
+from train import console, provenance
+from train.arena.openings import FORMAT, VERSION, Opening, position_key, read_made, read_openings, text_of
+from train.arena.prepare import try_players
+from train.checksums import add_checksum
+from train.locks import only_writer
+from train.players import make_player
+from train.players.engines import GtpClient
+
+_CHANCE = Number(ge=0, le=1)
+_MOST_REJECTED = 2_000  # candidates in a row, before giving up
+
+
+@checked
+class OpeningsPlan(NamedTuple):
+    """Everything that determines the openings of a file.
+
+    Raises `RlgoError` for a value out of range.
+    """
+
+    judge: Annotated[str, One(str)]  # a spec
+    total: Annotated[int, COUNT]  # openings of the file
+    size: Annotated[int, BOARD_SIZE] = DEFAULT_SIZE
+    komi: Annotated[float, KOMI] = DEFAULT_KOMI
+    plies: Annotated[int, Whole(ge=1, le=40)] = 4
+    low: Annotated[float, _CHANCE] = 0.3  # of the band: the least chance of Black
+    high: Annotated[float, _CHANCE] = 0.7  # the greatest one
+    line: Annotated[int, Whole(ge=1, le=MAX_SIZE // 2)] = 2  # the lowest line of a move, counted from the edge
+    visits: Annotated[int, COUNT] = 200  # of an external engine that analyses each candidate
+    seed: Annotated[int, SEED] = 1  # of the candidates, and of a judge whose spec sets none
+
+    def combine(self) -> None:
+        """Reject an empty band, and openings that leave too little of a game."""
+        if self.low >= self.high:
+            raise RlgoError(f"band = {self.low:g}-{self.high:g}: expected a lower and a higher chance")
+        if self.plies > (most := self.size * self.size // 4):
+            raise RlgoError(f"plies = {self.plies}: expected at most {most} on {self.size}x{self.size}")
+        if 2 * self.line > self.size:
+            raise RlgoError(f"line = {self.line}: expected at most {self.size // 2} on {self.size}x{self.size}")
+
+    def recipe(self, programs: dict[str, Any], excluded: dict[str, str]) -> dict[str, Any]:
+        """Return the header of the file, which has everything except the number of openings."""
+        own = {name: value for name, value in self._asdict().items() if name != "total"}
+        return {"format": FORMAT, "version": VERSION, **own, "excluded": excluded, **programs}
+
+
+def make_openings(plan: OpeningsPlan, out: Path, exclude: Sequence[Path] = (), *, progress: bool = True) -> int:
+    """Add balanced openings to a file until it has as many as planned.
+
+    A candidate is a sequence of random legal moves, none of them near the edge and none a capture. It is kept if the
+    judge gives Black a chance within the band, and if no other opening leads to the same position, up to symmetry. A
+    candidate depends only on the seed and its number, so an interrupted call can be repeated.
+
+    Parameters
+    ----------
+    plan : which openings
+    out : the file, new or begun with the same plan
+    exclude : files of openings that must not come again
+    progress : show progress on standard error
+
+    Returns
+    -------
+    the number of openings added.
+
+    Raises
+    ------
+    RlgoError : for a judge that cannot play or has no opinion, a file of other openings, and a band that hardly any
+        candidate falls into.
+    KeyboardInterrupt : after Ctrl-C; the openings found so far are kept.
+    """
+    programs = try_players([plan.judge], plan.size, plan.komi).programs
+    excluded = {path.name: provenance.file_digest(path) for path in exclude}
+    keys = {position_key(opening.moves, plan.size) for path in exclude for opening in read_openings(path, plan.size)}
+    with only_writer(out):
+        found = _begin(out, plan.recipe(programs, excluded), plan.size)
+        before = len(found)
+        keys.update(position_key(opening.moves, plan.size) for opening in found)
+        number = max((opening.number for opening in found), default=0)
+        with (
+            contextlib.closing(_Judge(plan)) as judge,
+            console.Progress(plan.total, "openings", initial=before, enabled=progress) as bar,
+        ):
+            while len(found) < plan.total:
+                number += 1
+                if number - (found[-1].number if found else 0) > _MOST_REJECTED:
+                    raise RlgoError(f"none of {_MOST_REJECTED:,} candidates in a row was kept: expected a wider band")
+                opening = _examine(judge, number, keys)
+                if opening is not None:
+                    append(out, _line(opening, plan.size))
+                    found.append(opening)
+                    bar.update()
+                    bar.set_postfix(f"of {number} candidates")
+    return len(found) - before
+
+
+def _begin(out: Path, header: dict[str, Any], size: int) -> list[Opening]:
+    """Create the file, or read the openings of one with the same header; cut off an unfinished last line."""
+    if not out.exists() or out.stat().st_size == 0:
+        write_atomically(out, f"{json.dumps(add_checksum(header))}\n".encode())
+        return []
+    data = read_file(out)
+    whole = data[: data.rfind(b"\n") + 1]
+    lines = whole.decode("utf-8", "replace").splitlines()
+    there, found = read_made(out, lines, size)
+    for key, value in json.loads(json.dumps(header)).items():
+        if there.get(key) != value:
+            raise RlgoError(f"{out}: other openings: {key} is {there.get(key)}, not {value}; move the file away")
+    if len(whole) < len(data):
+        os.truncate(out, len(whole))
+    return found
+
+
+def _line(opening: Opening, size: int) -> bytes:
+    """Return the line of an opening in its file."""
+    data = {
+        "number": opening.number,
+        "moves": text_of(opening.moves, size),
+        "value": round(opening.value, 4),
+        "chance": round(opening.chance, 4),
+    }
+    return f"{json.dumps(add_checksum(data))}\n".encode()
+
+
+def _examine(judge: _Judge, number: int, keys: set[Any]) -> Opening | None:
+    """Return a candidate if it is kept, and add its key."""
+    plan = judge.plan
+    game = _candidate(plan, number)
+    if game is None:
+        return None
+    moves = tuple(p for _, p in game.moves)
+    key = position_key(moves, plan.size)
+    if key in keys:
+        return None
+    value, chance = judge.look(game, number)
+    if not plan.low <= chance <= plan.high:
+        return None
+    keys.add(key)
+    return Opening(moves, value, chance, number)
+
+
+def _candidate(plan: OpeningsPlan, number: int) -> Game | None:
+    """Return a candidate as a game; None if one of its moves captures."""
+    rng = np.random.default_rng(np.random.SeedSequence([plan.seed, number]))
+    game = Game(plan.size, plan.komi)
+    for ply in range(plan.plies):
+        moves = [p for p in game.sensible_moves() if _line_of(p, plan.size) >= plan.line]
+        game.play(moves[rng.integers(len(moves))])
+        if np.count_nonzero(np.isin(game.board.color, (1, 2))) <= ply:
+            return None
+    return game
+
+
+def _line_of(point: int, size: int) -> int:
+    """Return the line of a point: 1 on the edge."""
+    return 1 + min(min(i, size - 1 - i) for i in to_row_col(point, size))
+
+
+class _Judge:
+    """The judge of a plan. Players of our own look at each position afresh; engines are kept. Close it when done."""
+
+    def __init__(self, plan: OpeningsPlan) -> None:
+        self.plan = plan
+        self._engine: Player | None = None
+
+    def look(self, game: Game, number: int) -> tuple[float, float]:
+        """Return the value of a position, P(Black wins), and the chance that it stands for (`Player.chance`).
+
+        number : of the position, which determines the random numbers of the judge
+        """
+        plan = self.plan
+        player = self._engine or make_player(plan.judge, plan.size, plan.seed, (number, 0))
+        if isinstance(player, GtpClient):
+            self._engine = player
+            value = player.analyze(game, plan.visits)
+        else:
+            player.genmove(game)
+            candidates = player.candidates(game)
+            if not candidates:
+                raise RlgoError(f"player {player.name}: has no values: expected one that can judge")
+            value = candidates[0].value
+        return value, player.chance(value, game)
+
+    def close(self) -> None:
+        """Stop an engine."""
+        if self._engine is not None:
+            self._engine.close()
+
+
+# ---------------------------------------------------------------------------------------------
+# Openings that exist
+# ---------------------------------------------------------------------------------------------
+
+
+class Judgement(NamedTuple):
+    """A judge's opinion of some openings: `str` for people.
+
+    Attributes
+    ----------
+    openings : with the judge's values and chances
+    known : the chances that the file gives, NaN where it gives none
+    low, high : the band
+    """
+
+    openings: list[Opening]
+    known: list[float]
+    low: float
+    high: float
+
+    @property
+    def inside(self) -> int:
+        """The number of openings in the band."""
+        return sum(self.low <= opening.chance <= self.high for opening in self.openings)
+
+    @property
+    def correlation(self) -> float:
+        """The correlation of the judge's values with the chances in the file; NaN if those are not known."""
+        values = np.array([opening.value for opening in self.openings])
+        known = np.array(self.known)
+        both = ~np.isnan(known)
+        return float(np.corrcoef(values[both], known[both])[0, 1]) if both.sum() > 2 else float("nan")
+
+    def __str__(self) -> str:
+        n = len(self.openings)
+        values, chances = (np.array([getattr(o, name) for o in self.openings]) for name in ("value", "chance"))
+        lines = [
+            f"{self.inside} of {n} openings in the band: Black's chance {self.low:g} to {self.high:g}",
+            f"values: mean {values.mean():.3f}, standard deviation {values.std():.3f}",
+            f"chances: mean {chances.mean():.3f}, standard deviation {chances.std():.3f}",
+        ]
+        if not np.isnan(self.correlation):
+            lines.append(f"correlation of the values with the chances in the file: {self.correlation:.2f}")
+        return "\n".join(lines)
+
+
+def judge_openings(path: Path, plan: OpeningsPlan, *, progress: bool = True) -> Judgement:
+    """Let the judge of a plan look at the openings of a file, up to `plan.total` of them.
+
+    Raises
+    ------
+    RlgoError : for a file that is none, or a judge without an opinion.
+    """
+    try_players([plan.judge], plan.size, plan.komi)
+    given = list(itertools.islice(read_openings(path, plan.size), plan.total))
+    found = []
+    with (
+        contextlib.closing(_Judge(plan)) as judge,
+        console.Progress(len(given), "openings", enabled=progress) as bar,
+    ):
+        for number, opening in enumerate(bar.track(given), 1):
+            value, chance = judge.look(_played(opening, plan), number)
+            found.append(opening._replace(value=value, chance=chance))
+    return Judgement(found, [opening.chance for opening in given], plan.low, plan.high)
+
+
+def _played(opening: Opening, plan: OpeningsPlan) -> Game:
+    """Return an opening as a game."""
+    game = Game(plan.size, plan.komi)
+    for p in opening.moves:
+        game.play(p)
+    return game

@@ -1,0 +1,116 @@
+"""Commands for the openings of matches: openings make, openings judge."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, MOST
+from train.cli.options import (
+    ENGINE,
+    Komi,
+    Seed,
+    Size,
+    board,
+    check_different,
+    check_writable,
+    count,
+    option,
+    player_names,
+)
+from train.console import message
+
+app = typer.Typer(help="Make balanced openings for matches.")
+
+
+def _band(text: str) -> str:
+    """Parse a band of chances: two numbers from 0 to 1 with a hyphen between them."""
+    match = re.fullmatch(r"([0-9.]+)-([0-9.]+)", text)
+    try:
+        low, high = (float(part) for part in match.groups()) if match else (1.0, 0.0)
+    except ValueError:
+        low, high = 1.0, 0.0
+    if not 0 <= low < high <= 1:
+        raise typer.BadParameter(f"{text}: expected two chances with a hyphen between them: 0.3-0.7")
+    return text
+
+
+_Band = Annotated[str, option("--band", "Black's chance of winning, from and to.", _band, metavar="LOW-HIGH")]
+_Judge = Annotated[
+    str,
+    option("--judge", "Who judges: a player, or an engine that analyzes.", metavar="SPEC", autocompletion=player_names),
+]
+_Visits = Annotated[int, option("--visits", "Simulations of an engine as the judge.", count(1, MOST))]
+_JUDGE = f"{ENGINE},sims=2000"
+
+
+@app.command("make")
+def make(
+    *,
+    out: Annotated[Path, option("-o --out", "File to write; one that exists is continued.", metavar="FILE")],
+    openings: Annotated[int, option("--count", "Number of openings.", count(1, 1_000_000))],
+    size: Size = DEFAULT_SIZE,
+    komi: Komi = DEFAULT_KOMI,
+    plies: Annotated[int, option("--plies", "Moves of an opening.", count(1, 40))] = 4,
+    line: Annotated[
+        int | None,
+        option("--line", "Lowest line to play on.", count(1), show_default="2, from 13x13 on 3"),
+    ] = None,
+    judge: _Judge = _JUDGE,
+    band: _Band = "0.3-0.7",
+    visits: _Visits = 200,
+    exclude: Annotated[
+        list[Path] | None, option("--exclude", "File of openings to leave out; may be repeated.", metavar="FILE")
+    ] = None,
+    seed: Seed = 1,
+) -> None:
+    """Make random openings that both sides can win.
+
+    A judge looks at random openings, and keeps those that give Black a chance within the band. Values of our own
+    default player are calibrated by games (rlgo games calibrate). No two openings are alike under the symmetries of the
+    board. Run the same command again to continue after an interruption.
+    """
+    checked = board(size, komi)
+    check_writable(out, "--out")
+    for path in exclude or []:
+        check_different(("--out", out), ("--exclude", path))
+
+    from train.arena.make_openings import OpeningsPlan, make_openings
+
+    low, high = map(float, band.split("-"))
+    lowest = line or (3 if checked.size >= 13 else 2)
+    plan = OpeningsPlan(judge, openings, checked.size, checked.komi, plies, low, high, lowest, visits, seed)
+    try:
+        added = make_openings(plan, out, exclude or [])
+    except KeyboardInterrupt:
+        message(f"rlgo: the openings found so far are in {out}; run the same command again to continue")
+        raise
+    print(f"{out}: {openings:,} openings, {added:,} of them new")
+
+
+@app.command("judge")
+def judge_file(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of openings.")],
+    *,
+    size: Size = DEFAULT_SIZE,
+    komi: Komi = DEFAULT_KOMI,
+    judge: _Judge = _JUDGE,
+    band: _Band = "0.3-0.7",
+    visits: _Visits = 200,
+    most: Annotated[int, option("--count", "Look at the first N openings.", count(1))] = MOST,
+    seed: Seed = 1,
+) -> None:
+    """Let a judge look at existing openings, and count the balanced ones.
+
+    If the file gives chances of its own, their correlation with the judge's values is shown, too.
+    """
+    checked = board(size, komi)
+
+    from train.arena.make_openings import OpeningsPlan, judge_openings
+
+    low, high = map(float, band.split("-"))
+    plan = OpeningsPlan(judge, most, checked.size, checked.komi, low=low, high=high, visits=visits, seed=seed)
+    print(judge_openings(file, plan))
