@@ -15,8 +15,8 @@ from rlgo.base.files import unwritable
 def only_writer(path: Path, seconds: float = 0, why: str = "another process is writing to it") -> Iterator[None]:
     """Keep other processes from writing to a file or folder while the context lasts.
 
-    A process that dies releases its lock. The lock file, in the folder or next to the file, is removed at the end, except
-    on Windows.
+    A process that dies releases its lock. The lock file, in the folder or next to the file, is removed at the end,
+    except on Windows.
 
     Raises RlgoError with `why` as its reason if another process is still writing to `path` after some seconds, or if
     `path` cannot be written.

@@ -44,8 +44,8 @@ class EqualTime(NamedTuple):
         return {"simulations": self.simulations, "ratio": round(self.ratio, 3), "games": self.games}
 
 
-def check_equal_time(a: Any, b: Any) -> None:
-    """Raise RlgoError unless B is a spec of a player with simulations that sets no limit of its own."""
+def check_equal_time(a: Any, b: Any) -> tuple[str, str]:
+    """Return both specs. RlgoError unless B is the spec of a player with simulations that sets no limit of its own."""
     if not isinstance(a, str) or not isinstance(b, str):
         raise RlgoError("equal_time: expected player specs")
     spec = parse_spec(b)
@@ -54,6 +54,7 @@ def check_equal_time(a: Any, b: Any) -> None:
     if spec.name == "gtp":
         raise RlgoError(f"equal_time: {b}: expected a player with simulations, not an engine")
     parse_spec(f"{b},simulations={FIRST}")  # an error for a player without simulations
+    return a, b
 
 
 def find_equal_time(

@@ -238,9 +238,7 @@ def play_match(
     >>> play_match("greedy", "random", games=2, progress=False).wins
     2.0
     """
-    settings = MatchSettings(
-        games, size, komi, seed, openings, max_moves, time, sprt, check_scores, equal_time, skip
-    )  # fmt: skip
+    settings = MatchSettings(games, size, komi, seed, openings, max_moves, time, sprt, check_scores, equal_time, skip)
     for name, player in (("a", a), ("b", b)):
         if not isinstance(player, str):
             check_player(name, player)
@@ -255,16 +253,10 @@ def play_match(
         if given := [name for name, value in others.items() if value]:
             raise RlgoError(f"fast cannot be combined with {' or '.join(given)}")
         return _play_fast(a, b, settings, progress=progress)
-    found = None
-    if equal_time:
-        if jobs > 1 or cluster:
-            raise RlgoError(
-                f"equal_time cannot be combined with {'a cluster' if cluster else 'jobs'}: it needs one core"
-            )
-        check_equal_time(a, b)
-        found = _equal_time(str(a), str(b), settings, path, progress=progress)
-        b = found.spec
-    match = _Match((a, b), settings, records, found)
+    if equal_time and (jobs > 1 or cluster):
+        raise RlgoError(f"equal_time cannot be combined with {'a cluster' if cluster else 'jobs'}: it needs one core")
+    found = _equal_time(a, b, settings, path, progress=progress) if equal_time else None
+    match = _Match((a, b if found is None else found.spec), settings, records, found)
     if match.players and (jobs > 1 or cluster):
         raise RlgoError("player objects play in this process: expected player specs with jobs or a cluster")
     match.prepare()
@@ -326,7 +318,7 @@ class _Match:
         """Yield the games that are left to play. A is Black in the odd ones."""
         s = self.settings
         rules = GameRules(s.size, s.komi, s.longest, s.time, s.check_scores, self.sgf is not None)
-        openings = s.found.first(s.games // 2, s.seed)
+        openings = itertools.islice(s.found.sequence(s.seed), s.games // 2)
         for number, opening in itertools.islice(enumerate(openings, 1), s.skip, None):
             for n, black, white in ((2 * number - 1, 0, 1), (2 * number, 1, 0)):
                 if n not in finished:
@@ -510,8 +502,11 @@ def _simulations(games: Sequence[PlayedGame]) -> tuple[float, float]:
     return a, b
 
 
-def _equal_time(a: str, b: str, s: MatchSettings, results: Path | None, *, progress: bool) -> EqualTime:
+def _equal_time(
+    a: str | Player, b: str | Player, s: MatchSettings, results: Path | None, *, progress: bool
+) -> EqualTime:
     """Find the simulations of B, or read those that a match has begun with."""
+    a, b = check_equal_time(a, b)
     if results is not None and results.is_file() and results.stat().st_size:
         known = read_header(results)
         calibration = known.get("equal_time")

@@ -69,9 +69,9 @@ class Plan:
     @property
     def command(self) -> str:
         """The command that plays the tournament, or the rest of it."""
-        options = {"--out": self.out, "--openings": self.given_openings}
-        given = itertools.chain.from_iterable(item for item in options.items() if item[1])
-        return console.command("rlgo", "tournament", self.path, *given)
+        out = [] if self.out is None else ["--out", self.out]
+        openings = ["--openings", self.given_openings] if self.given_openings else []
+        return console.command("rlgo", "tournament", self.path, *out, *openings)
 
     @property
     def rules(self) -> GameRules:

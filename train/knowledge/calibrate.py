@@ -26,6 +26,7 @@ class Positions(NamedTuple):
     values: np.ndarray  # float64[n]: P(Black wins) according to the search
     moves: np.ndarray  # int64[n]: moves played before
     outcomes: np.ndarray  # float64[n]: z
+    weights: np.ndarray  # float64[n]: 1 / moves of the game
     part: np.ndarray  # int64[n]: the part of the games that it belongs to, 0 to PARTS - 1
 
 
@@ -67,7 +68,13 @@ def positions_of(games: Collection) -> Positions:
     outcomes = np.repeat(a["z"].astype(np.float64), lengths)
     part = np.repeat((a["id"] % PARTS).astype(np.int64), lengths)
     known = ~np.isnan(a["value"]) & ~np.isnan(outcomes)
-    return Positions(a["value"].astype(np.float64)[known], moves[known], outcomes[known], part[known])
+    return Positions(
+        a["value"].astype(np.float64)[known],
+        moves[known],
+        outcomes[known],
+        np.repeat(1 / lengths, lengths)[known],
+        part[known],
+    )
 
 
 def calibrate(games: Collection, path: Path) -> Calibrated:
@@ -85,11 +92,11 @@ def calibrate(games: Collection, path: Path) -> Calibrated:
     for part in np.unique(found.part):
         others = Positions(*(column[found.part != part] for column in found))
         own = found.part == part
-        tried = fit_calibration(others.values, others.moves / size**2, others.outcomes)
+        tried = _fit(others, size)
         chances[own] = _chances(tried, found.values[own], found.moves[own], size)
     losses = log_loss(found.values, found.outcomes), log_loss(chances, found.outcomes)
     result = Calibrated(
-        fit_calibration(found.values, found.moves / size**2, found.outcomes),
+        _fit(found, size),
         len(games),
         _rows(found, chances, size),
         losses,
@@ -112,6 +119,11 @@ def _recipe_of(games: Collection) -> dict[str, Any]:
     if len({(recipe["size"], recipe.get("player")) for recipe in recipes}) != 1:
         raise RlgoError("expected games of one player and one board size: values of different players differ")
     return recipes[0]
+
+
+def _fit(p: Positions, size: int) -> Calibration:
+    """Fit a calibration in which each game counts as one observation."""
+    return fit_calibration(p.values, p.moves / size**2, p.outcomes, p.weights)
 
 
 def _chances(calibration: Calibration, values: np.ndarray, moves: np.ndarray, size: int) -> np.ndarray:

@@ -7,6 +7,7 @@ earlier call ended.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,7 +74,7 @@ class GamesPlan(NamedTuple):
         """Yield the games that are left to play."""
         rules = GameRules(self.size, self.komi, self.longest, sgf=sgf, opinions=True)
         openings = find_openings(f"random:{self.opening_plies}", self.size, self.komi)
-        for number, opening in enumerate(openings.first(self.games, self.seed), 1):
+        for number, opening in enumerate(itertools.islice(openings.sequence(self.seed), self.games), 1):
             if number not in finished:
                 yield GameTask(number, self.player, "", opening, self.seed, rules, opening_number=number)
 

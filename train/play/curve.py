@@ -136,7 +136,8 @@ def _drawn(values: list[float], turns: set[int], unicode: bool) -> str:
 def curve_of(game: Game, player: Player, request: StopRequest | None = None) -> Curve:
     """Let a player search every position of a game, and collect its values.
 
-    The value of a position is that of the player's best move there. Positions after the end of the game are left out.
+    The value of a position is the chance (`Player.chance`) of the player's best move there. Positions after the end of
+    the game are left out.
 
     request : a request to stop: the curve then ends early
 
@@ -160,9 +161,9 @@ def curve_of(game: Game, player: Player, request: StopRequest | None = None) -> 
 
 
 def _opinion(position: Game, player: Player) -> tuple[float, int]:
-    """Return the value of a position, P(Black wins), and the player's move there."""
+    """Return Black's chance in a position, and the player's move there."""
     move = player.genmove(position)
     candidates = player.candidates(position)
     if not candidates:
         raise RlgoError(f"{player.name} does not evaluate positions: expected a player that searches or evaluates")
-    return candidates[0].value, move
+    return player.chance(candidates[0].value, position), move

@@ -26,7 +26,7 @@ from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.draw import board_ansi, board_narrow, board_text, values_narrow, values_text
 from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.play.ownership import PLAYOUTS, Ownership
-from rlgo.play.player import RESIGN, Candidate, name_of_move, won_by
+from rlgo.play.player import RESIGN, Candidate, Player, name_of_move, won_by
 from rlgo.play.session import GameSession
 from train.console import color_output, interruptible, unicode_output
 from train.play.analyze import describe_map
@@ -231,7 +231,7 @@ class TerminalGame:
             return
         search = self.session.last_search
         assert search is not None
-        opinion = next((_opinion(c, search.game) for c in search.candidates if c.move == p), "")
+        opinion = next((_opinion(c, search.game, self.session.player) for c in search.candidates if c.move == p), "")
         report = self.session.player.report()
         self._comments[len(self.game.moves)] = "\n".join(filter(None, [opinion, *report]))
         shown = "" if self.quiet else opinion or next(iter(report), "")
@@ -299,7 +299,7 @@ class TerminalGame:
         for c in known[:_CANDIDATES]:
             name = to_vertex(c.move, self.game.size)
             visits = f"{c.visits:8,} visits" if c.visits > 1 else ""
-            wins = won_by(self.game.to_play, c.value)
+            wins = won_by(self.game.to_play, self.session.player.chance(c.value, self.game))
             lines.append(
                 f"  {name:4} P(win) {wins:5.1%}{visits}  {_vertices(c.line[:_LINE_MOVES], self.game)}".rstrip()
             )
@@ -446,11 +446,11 @@ class TerminalGame:
         return f"{len(self.game.moves) + 1} {COLOR_NAMES[self.game.to_play]}> "
 
 
-def _opinion(candidate: Candidate, game: Game) -> str:
+def _opinion(candidate: Candidate, game: Game, player: Player) -> str:
     """Describe the engine's evaluation of its move in the position of `game`."""
     visits = f", {candidate.visits:,} visits" if candidate.visits > 1 else ""
     expected = _vertices(candidate.line[1 : 1 + _LINE_MOVES], game)
-    wins = won_by(game.to_play, candidate.value)
+    wins = won_by(game.to_play, player.chance(candidate.value, game))
     return f"P(win) {wins:.1%}{visits}" + (f", expects {expected}" if expected else "")
 
 

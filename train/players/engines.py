@@ -339,7 +339,7 @@ class GtpClient(Player):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 # Ctrl-C must end the match first, which then closes its engines and, by this group, their children.
-                start_new_session=True,
+                process_group=0,
             )
         except OSError as error:
             raise EngineError(f"{self._label}: cannot be started: {error.strerror}") from None

@@ -112,8 +112,7 @@ def evaluate(
     komi : None: the komi that the weights were trained with
     gnugo : games of each file, and of each run's last weights, against GNU Go level 0; an even number
     progress : show progress on standard error
-    openings : see `train.arena.openings.find_openings`. The ratings of the reference players come from games with the
-        default, random ones
+    openings : see `train.arena.openings.find_openings`; the default is that of the rating scale
 
     Returns
     -------

@@ -11,12 +11,13 @@ import time
 from collections.abc import Sequence
 
 from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK
 from rlgo.go.coords import COLORS, to_vertex
 from rlgo.go.game import Game
 from rlgo.play.gtp.arguments import vertices
 from rlgo.play.gtp.commands import move_text
 from rlgo.play.gtp.protocol import Stream, command
-from rlgo.play.player import Candidate, won_by
+from rlgo.play.player import Candidate, Player, won_by
 from rlgo.play.session import REPORT_SECONDS, GameSession, Report
 
 LINE_MOVES = 12  # length of a reported principal variation
@@ -29,7 +30,7 @@ def analyze(session: GameSession, args: list[str], stream: Stream) -> None:
     """Search without playing, and report the candidates until another command arrives."""
     color, every = parse_arguments(args, session.game.to_play)
     stream.write()
-    session.analyze(_info_writer(stream), every, color, stream.is_over)
+    session.analyze(_info_writer(session, stream), every, color, stream.is_over)
     while not stream.is_over():  # the search is complete
         time.sleep(_POLL_SECONDS)
 
@@ -39,12 +40,12 @@ def genmove_analyze(session: GameSession, args: list[str], stream: Stream) -> No
     """Choose a move and play it, reporting candidates during the search."""
     color, every = parse_arguments(args, session.game.to_play)
     stream.write()
-    p = session.genmove(color, _info_writer(stream), every)
+    p = session.genmove(color, _info_writer(session, stream), every)
     stream.write(f"play {move_text(p, session.game.size)}")
 
 
-def _info_writer(stream: Stream) -> Report:
-    return lambda candidates, game: stream.write(info_line(candidates, game))
+def _info_writer(session: GameSession, stream: Stream) -> Report:
+    return lambda candidates, game: stream.write(info_line(candidates, game, session.player))
 
 
 def parse_arguments(args: list[str], to_play: int) -> tuple[int, float]:
@@ -65,19 +66,22 @@ def parse_arguments(args: list[str], to_play: int) -> tuple[int, float]:
     return color, max(every, _POLL_SECONDS)
 
 
-def info_line(candidates: Sequence[Candidate], game: Game) -> str:
+def info_line(candidates: Sequence[Candidate], game: Game, player: Player) -> str:
     """Format candidates: ``info move D4 visits 321 winrate 5312 prior 900 lcb 4766 order 0 pv D4 E5 info move ...``.
 
-    winrate, prior and lcb are in 1/10,000, for the side to play. The prior is H, a win rate; in Leela Zero it is
-    the probability of playing the move. lcb is the lower end of the 95 % interval if the value is a mean of `visits`
-    games, as in a tree search; for other players it means little.
+    winrate, prior and lcb are in 1/10,000, for the side to play. winrate and lcb are chances of winning, see
+    `Player.chance`. The prior is H, a value; in Leela Zero it is the probability of playing the move. lcb belongs to
+    the lower end of the 95 % interval if the value is a mean of `visits` games, as in a tree search; for other players
+    it means little.
     """
-    return " ".join(_info(c, order, game) for order, c in enumerate(candidates))
+    return " ".join(_info(c, order, game, player) for order, c in enumerate(candidates))
 
 
-def _info(candidate: Candidate, order: int, game: Game) -> str:
-    mine = min(1.0, max(0.0, won_by(game.to_play, candidate.value)))  # a linear value is unbounded
-    low = max(0.0, mine - 1.96 * math.sqrt(mine * (1 - mine) / candidate.visits))
+def _info(candidate: Candidate, order: int, game: Game, player: Player) -> str:
+    value = min(1.0, max(0.0, candidate.value))  # a linear value is unbounded
+    sign = 1 if game.to_play == BLACK else -1
+    least = value - sign * 1.96 * math.sqrt(value * (1 - value) / candidate.visits)
+    mine, low = (won_by(game.to_play, player.chance(v, game)) for v in (value, min(1.0, max(0.0, least))))
     name = to_vertex(candidate.move, game.size)
     parts = [f"info move {name} visits {candidate.visits} winrate {_per_10_000(mine)}"]
     if not math.isnan(candidate.prior):

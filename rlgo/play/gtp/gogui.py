@@ -19,7 +19,7 @@ from rlgo.learning.contributions import contributions, strongest, whole
 from rlgo.play.gtp.analyze import LINE_MOVES
 from rlgo.play.gtp.arguments import parse_color, take
 from rlgo.play.gtp.protocol import command
-from rlgo.play.player import Candidate
+from rlgo.play.player import Candidate, Player
 from rlgo.play.session import GameSession
 
 _SHAPES = 10  # number of shapes drawn for a position
@@ -87,7 +87,7 @@ def principal_variation(session: GameSession, _args: list[str]) -> str:
     """Return the principal variation of the last search."""
     if session.last_search is None:
         return "TEXT nothing has been searched"
-    return variation(session.last_search.candidates, session.last_search.game, session.game)
+    return variation(session.last_search.candidates, session.last_search.game, session.game, session.player)
 
 
 @command("rlgo-ownership")
@@ -127,7 +127,7 @@ def dboard(values: np.ndarray) -> str:
     return "\n" + "\n".join(" ".join(f"{v:.2f}" for v in row) for row in np.flipud(values).tolist())
 
 
-def variation(candidates: Sequence[Candidate], searched: Game, game: Game) -> str:
+def variation(candidates: Sequence[Candidate], searched: Game, game: Game, player: Player) -> str:
     """Format the best candidate's principal variation as GoGui's ``gfx``: numbered stones, and a line of text.
 
     Parameters
@@ -147,7 +147,7 @@ def variation(candidates: Sequence[Candidate], searched: Game, game: Game) -> st
         stones.append(f"{COLOR_NAMES[color][0].lower()} {to_vertex(p, game.size)}")
         color = 3 - color
     drawn = [f"VAR {' '.join(stones)}"] if stones else []
-    return "\n".join([*drawn, f"TEXT P(Black wins) {best.value:.3f}, {best.visits:,} visits"])
+    return "\n".join([*drawn, f"TEXT P(Black wins) {player.chance(best.value, searched):.3f}, {best.visits:,} visits"])
 
 
 def shapes_on_board(weights: Weights, game: Game) -> str:

@@ -42,7 +42,7 @@ def met(monkeypatch) -> list[tuple[float, int]]:
     """Games score what ratings predict; this lists the opponents and the numbers of games."""
     met: list[tuple[float, int]] = []
 
-    def play(_features, theta_a, theta_b, games, _seed, _komi):
+    def play(_features, theta_a, theta_b, games, _seed, _komi, _openings):
         met.append((float(theta_b[1]), games))
         return SimpleNamespace(scores=np.full((games // 2, 2), expected_score(float(theta_a[1] - theta_b[1]))))
 

@@ -136,6 +136,7 @@ class Search(Model):
     kind: Literal["tree", "memory", "depth", "values"]
     unit: Literal["simulations", "positions"]
     count: int
+    chance: float | None
     seconds: float
     per_second: float
     depth: int

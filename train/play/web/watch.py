@@ -33,6 +33,7 @@ class Frame(NamedTuple):
 
     statistics: SearchStatistics
     seconds: float
+    chance: float | None = None  # of Black, by the best move (`Player.chance`)
 
 
 class Subject(NamedTuple):
@@ -78,7 +79,7 @@ class Watch:
         statistics = self._player.statistics(self.subject.game)
         seconds = now - self._began
         if statistics is not None and statistics.moves:
-            frame = Frame(_compact(statistics), seconds)
+            frame = Frame(_compact(statistics), seconds, self._chance(statistics))
             self._keep(frame)
             if seconds - self._sent >= SEND_SECONDS:
                 self._sent = seconds
@@ -89,10 +90,17 @@ class Watch:
     def finish(self, move: int) -> dict[str, Any]:
         """Take the last frame; return its message, with the move that was chosen."""
         statistics = self._player.statistics(self.subject.game) or SearchStatistics("values", [], {}, [])
-        frame = Frame(_compact(statistics), self._clock() - self._began)
+        frame = Frame(_compact(statistics), self._clock() - self._began, self._chance(statistics))
         self.frames.append(frame)
         chosen = name_of_move(move, self.subject.game.size)
         return {**describe(self.subject, frame), "final": True, "chosen": chosen, "report": self._player.report()}
+
+    def _chance(self, statistics: SearchStatistics) -> float | None:
+        """Return the chance that Black wins after the best move; None if it has no value."""
+        column = statistics.columns.get("searched", statistics.columns.get("value", np.zeros(0)))
+        if not len(column) or not np.isfinite(column[0]):
+            return None
+        return round(self._player.chance(float(column[0]), self.subject.game), _DIGITS)
 
     def _keep(self, frame: Frame) -> None:
         """Keep a frame, unless the last one is too recent for a search of this length."""
@@ -126,6 +134,7 @@ def describe(subject: Subject, frame: Frame) -> dict[str, Any]:
         "kind": statistics.kind,
         "unit": statistics.unit,
         "count": statistics.done,
+        "chance": frame.chance,
         "seconds": round(frame.seconds, 4),
         "per_second": round(statistics.done / max(frame.seconds, 1e-3), 1),
         "depth": statistics.depth,
@@ -163,7 +172,7 @@ def describe_curve(frames: list[Frame], size: int) -> list[dict[str, Any]]:
     """Return the value of the moves that are best in the end, at each frame, for the curve and the slider."""
     best = frames[-1].statistics.moves[:_BEST] if frames else []
     curve = []
-    for statistics, seconds in frames:
+    for statistics, seconds, _ in frames:
         values = (
             dict(zip(statistics.moves, _numbers(statistics.columns["value"], False), strict=True))
             if statistics.moves

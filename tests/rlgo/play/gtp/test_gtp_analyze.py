@@ -92,6 +92,6 @@ def test_players_without_an_opinion_are_analysed_in_silence() -> None:
 
 
 def test_values_without_bounds_are_reported_within_them() -> None:
-    info = info_line([Candidate(PASS, 1.2, 1, [PASS]), Candidate(PASS, -0.1, 1, [PASS])], Game(9))
+    info = info_line([Candidate(PASS, 1.2, 1, [PASS]), Candidate(PASS, -0.1, 1, [PASS])], Game(9), RandomPlayer())
     assert "winrate 10000 lcb 10000 order 0" in info
     assert "winrate 0 lcb 0 order 1" in info

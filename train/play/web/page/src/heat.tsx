@@ -37,8 +37,8 @@ export const QUANTITIES: Record<string, Quantity> = {
 export const quantitiesOf = (search: Search | null): string[] =>
   Object.keys(QUANTITIES).filter((key) => search?.columns[key]?.some((x) => x !== null));
 
-/** What the search thinks of the position: the value of its best move. */
-export const valueOf = (search: Search | null): number | null => search?.columns.searched?.[0] ?? search?.columns.value?.[0] ?? null;
+/** What the search thinks of the position: Black's chance after its best move. */
+export const valueOf = (search: Search | null): number | null => search?.chance ?? null;
 
 export interface Heat {
   marks: Mark[];

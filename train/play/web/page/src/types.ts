@@ -82,6 +82,7 @@ export interface Search {
   kind: "tree" | "memory" | "depth" | "values";
   unit: string;
   count: number;
+  chance: number | null;
   seconds: number;
   per_second: number;
   depth: number | null;
