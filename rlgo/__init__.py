@@ -24,6 +24,7 @@ __all__, __getattr__, __dir__ = lazily(
         "rlgo.learning.learner": ("Learner",),
         "rlgo.play.player": ("RESIGN", "Candidate", "GreedyPlayer", "Player", "RandomPlayer"),
         "rlgo.moves.rollout": ("DefaultPolicy",),
+        "rlgo.go.positions": ("Positions",),
         "rlgo.play.session": ("GameSession",),
         "rlgo.base.settings": ("Learning", "Policy"),
         "rlgo.go.sgf": ("load_sgf", "write_sgf"),
