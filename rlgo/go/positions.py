@@ -240,7 +240,7 @@ def place(b, color, p, zobrist):
 @njit
 def begin_game(games, g, b, zobrist):
     """Make `b` the position before the first move of game g; return _OK, or what is wrong with a stone."""
-    clear(b, np.int64(b.board_size))
+    clear(b, int(b.board_size))  # not a numpy integer: without numba, comparisons with those do not add up
     for s in range(games.first_setup[g], games.first_setup[g + 1]):
         p = np.int64(games.setup_point[s])
         wrong = place(b, np.int64(games.setup_color[s]), p, zobrist) if p != PASS else _OFF_BOARD
