@@ -13,6 +13,7 @@ __all__, __getattr__, __dir__ = lazily(
         "rlgo.search.alphabeta": ("Options",),
         "rlgo.search.alphabeta_player": ("AlphaBeta",),
         "rlgo.go.board": ("BLACK", "PASS", "WHITE", "new_board"),
+        "rlgo.learning.batches": ("read_games",),
         "rlgo.base.budget": ("Budget",),
         "rlgo.go.clock": ("TimeSettings",),
         "rlgo.go.coords": ("from_row_col", "from_vertex", "point_of", "to_row_col", "to_vertex"),

@@ -224,7 +224,7 @@ def write_liberties(arrays, first, out, marks):
         out[i, first : first + LIBERTY_CLASSES] = 0
         for p in range(b.color.shape[0]):
             c = b.color[p]
-            if c == EMPTY or c == BORDER or b.chain[p] != p:
+            if c in (EMPTY, BORDER) or b.chain[p] != p:
                 continue
             chain += 1
             n = 0
@@ -287,7 +287,7 @@ def write_ladders(arrays, first, out, zobrist, scratch):
         out[i, first : first + 2] = 0
         for stone in range(b.color.shape[0]):
             c = b.color[stone]
-            if c == EMPTY or c == BORDER or b.chain[stone] != stone:
+            if c in (EMPTY, BORDER) or b.chain[stone] != stone:
                 continue
             n, one, two = liberties_of(b, stone)
             if c != b.to_play and n == 2:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+
 from oracles.moves import caught, escapes
 from oracles.naive import NaiveBoard, Point
-
 from rlgo.go.board import BLACK
 
 HISTORY = 8

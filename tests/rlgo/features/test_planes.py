@@ -174,8 +174,9 @@ def test_each_position_has_its_own_symmetry_and_an_inverse() -> None:
     np.testing.assert_array_equal(apply_symmetry(turned, np.arange(8), inverse=True), x)
     np.testing.assert_array_equal(apply_symmetry(x[:, 0], np.arange(8)), turned[:, 0])
     policy = np.random.default_rng(2).random((8, SIZE * SIZE + 1))
+    points = policy[:, :-1].reshape(8, SIZE, SIZE)
     at = apply_symmetry(policy, np.arange(8))
-    np.testing.assert_array_equal(at[:, :-1].reshape(8, SIZE, SIZE), apply_symmetry(policy[:, :-1].reshape(8, SIZE, SIZE), np.arange(8)))
+    np.testing.assert_array_equal(at[:, :-1].reshape(8, SIZE, SIZE), apply_symmetry(points, np.arange(8)))
     np.testing.assert_array_equal(at[:, -1], policy[:, -1])
 
 
