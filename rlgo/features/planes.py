@@ -87,6 +87,19 @@ def kinds_of(kinds: Kinds) -> tuple[str, ...]:
     return tuple(found)
 
 
+def plane_dtype(dtype: Any, kinds: Sequence[str]) -> np.dtype:
+    """Return the dtype of planes of some kinds. RlgoError for one that cannot hold them."""
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        raise RlgoError(f"dtype = {shown(dtype)}: expected float32 or uint8") from None
+    if kind not in _DTYPES:
+        raise RlgoError(f"dtype = {kind}: expected float32 or uint8")
+    if kind == np.uint8 and "komi" in kinds:
+        raise RlgoError("kinds = komi cannot be combined with dtype = uint8")
+    return kind
+
+
 def plane_names(kinds: Kinds = "alphago_zero") -> list[str]:
     """List what each plane shows, in the order in which `planes` returns them.
 
@@ -130,11 +143,8 @@ def planes(
     (1.0, 0.0)
     """
     given = positions if isinstance(positions, Positions) else Positions.of(positions)
-    names, kind = kinds_of(kinds), np.dtype(dtype)
-    if kind not in _DTYPES:
-        raise RlgoError(f"dtype = {kind}: expected float32 or uint8")
-    if kind == np.uint8 and "komi" in names:
-        raise RlgoError("kinds = komi cannot be combined with dtype = uint8")
+    names = kinds_of(kinds)
+    kind = plane_dtype(dtype, names)
     if given.history < HISTORY and {"history", "last_moves"} & set(names):
         raise RlgoError(f"positions with a history of {given.history}: expected {HISTORY}")
     shape = (len(given), sum(len(PLANES[name]) for name in names), given.size, given.size)
@@ -150,12 +160,19 @@ def planes(
     return out
 
 
-_OF_THREAD = threading.local()
+class _OfThread(threading.local):
+    """What each thread has for itself."""
+
+    def __init__(self) -> None:
+        self.tools: dict[int, PlaneTools] = {}  # by board size
+
+
+_OF_THREAD = _OfThread()
 
 
 def plane_tools(size: int) -> PlaneTools:
     """Return the constants and scratch of a board size; each thread has its own."""
-    known: dict[int, PlaneTools] = _OF_THREAD.__dict__
+    known = _OF_THREAD.tools
     if size not in known:
         known[size] = PlaneTools(zobrist(size), new_ladder_scratch(size), np.zeros(n_points(size), np.int64))
     return known[size]

@@ -139,7 +139,7 @@ def hash_after(b, p, zobrist):
 
 @njit
 def may_play(arrays, i, p, zobrist):
-    """Return whether a stone of the colour to play at p, a point of the board, is legal in position i (superko, too)."""
+    """Return whether the colour to play may play a stone at p, a point of the board, in position i; also by superko."""
     b = arrays.boards[i]
     if not is_legal(b, p):
         return False

@@ -18,7 +18,7 @@ from rlgo.base.bounds import Number, OrNone, Place, Switch, Whole, checked
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.jit import compiling, njit
 from rlgo.base.settings import COUNT, SEED
-from rlgo.features.planes import N_SYMMETRIES, Kinds, apply_symmetry, kinds_of, plane_names, planes
+from rlgo.features.planes import N_SYMMETRIES, Kinds, apply_symmetry, kinds_of, plane_dtype, plane_names, planes
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE, new_board
 from rlgo.go.positions import HISTORY, IllegalMove, MoveLists, begin_game, place, places_of, replayed
 from rlgo.go.rules import zobrist
@@ -171,7 +171,7 @@ class GameData:
         """Take some games of a collection; `age` is float64, one for each of them. See `read_games` for the others."""
         a = take_games(games.arrays, chosen)
         self.size, self.kinds, self.n_games = games.size, kinds_of(kinds), len(chosen)
-        self._dtype, self._view = np.dtype(dtype), view
+        self._dtype, self._view = plane_dtype(dtype, self.kinds), view
         self._numbers, self._z = a["number"], a["z"].astype(np.float32)
         self._weights = np.ones(len(chosen), np.float32) if half_life is None else 0.5 ** (age / half_life)
         self._moves = _move_lists(a)
