@@ -106,7 +106,7 @@ def play_games(
     RlgoError : for a bad spec or pool, or a folder with other games; the games played so far are kept.
     KeyboardInterrupt : after Ctrl-C; the games finished so far are kept.
 
-    If a game has no search in any position, a message says so once.
+    If the player reports no search in a game, as other engines do not, a message says so once.
     """
     engines, programs = try_players([plan.player], plan.size, plan.komi)
     is_warned = False
@@ -129,7 +129,7 @@ def play_games(
                 folder.add(_study_game(task.number, record, plan.komi))
                 if not (record.opinions or is_warned):
                     # After the first such game, not after all of them.
-                    console.message(f"rlgo: game {task.number}: no position has a search: {_NO_SEARCH}")
+                    console.message(f"rlgo: {plan.player} reports no search: {_NO_SEARCH}")
                     is_warned = True
                 bar.update()
     return plan.games - done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -133,13 +134,36 @@ def test_records_of_other_games_are_kept(tmp_path: Path) -> None:
 def test_the_commands(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(tmp_path / "played")
     assert main(["games", "random", "--games", "3", "--size", "5", "--out", out]) == 0
-    assert "random against itself, seed 1\n3 games, " in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "random against itself, seed 1\n3 games, " in printed.out
+    n_moves = len(read_collection([tmp_path / "played"]).arrays["move"])
+    assert f"\n0 of {n_moves} positions with a search: only moves and results can be learned\n" in printed.out
+    assert printed.err.count("rlgo: random reports no search: only moves and results can be learned\n") == 1
     assert main(["games", "info", out, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["games"] == 3
     assert main(["games", "import", str(files), "--size", "5", "--out", str(tmp_path / "read")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1].endswith("3 games added; 1 already there, 4 left out")
     assert "empty.sgf: no moves" in lines
+
+
+def test_a_search_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["games", SEARCH.player, "--games", "2", "--size", "5", "--komi", "2.5", "--out", str(tmp_path)]
+    assert main(argv) == 0
+    printed = capsys.readouterr()
+    n = (read_collection([tmp_path]).arrays["n_visited"] > 0).sum()
+    assert re.search(rf"\n{n} of {n + 4} positions with a search, \d+ visits each\n", printed.out)
+    assert "reports no search" not in printed.err
+
+
+def test_komi_is_kept_with_each_game(tmp_path: Path) -> None:
+    """That of the plan; of a record, unless it states none."""
+    play_games(RANDOM, tmp_path / "played", progress=False)
+    assert set(read_collection([tmp_path / "played"]).arrays["komi"]) == {2.5}
+    for name, text in {"a": "KM[-3.5]", "b": "", "c": "KM[0]"}.items():
+        (tmp_path / f"{name}.sgf").write_text(f"(;SZ[5]{text};B[a{name}])")
+    import_games(tmp_path, tmp_path / "read", size=5, progress=False)
+    np.testing.assert_array_equal(read_collection([tmp_path / "read"]).arrays["komi"], [-3.5, np.nan, 0])
 
 
 @pytest.mark.parametrize(
