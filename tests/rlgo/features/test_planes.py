@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -100,6 +102,12 @@ def test_stones_agree_with_sgfmill() -> None:
         for side, color in enumerate((game.to_play, 3 - game.to_play)):
             there = {(row, col) for c, (row, col) in boards[-1 - ago].list_occupied_points() if colors[c] == color}
             assert set(map(tuple, np.argwhere(x[2 * ago + side]).tolist())) == there
+
+
+def test_the_documentation_lists_all_kinds() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "networks.md").read_text("utf-8")
+    listed = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
+    assert {kind: int(n) for kind, n in listed} == {kind: len(names) for kind, names in PLANES.items()}
 
 
 def test_kinds_come_in_the_order_asked_for() -> None:
