@@ -22,7 +22,7 @@ from rlgo.features.planes import N_SYMMETRIES, Kinds, apply_symmetry, kinds_of, 
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE, new_board
 from rlgo.go.positions import HISTORY, IllegalMove, MoveLists, begin_game, place, places_of, replayed
 from rlgo.go.rules import zobrist
-from rlgo.learning.collection import Collection, is_held_out, learned_moves, read_collection, take_games
+from rlgo.learning.collection import Collection, has_search, is_held_out, learned_moves, read_collection, take_games
 
 VIEWS = ("to_play", "black")
 _CHUNK = 512  # positions that are encoded at once
@@ -122,9 +122,9 @@ class Batch(NamedTuple):
     ----------
     planes : float32 or uint8[n, planes, size, size], from the view of the side to play; row 0 is at the bottom
     policy : float32[n, N + 1], the share of visits of each move by row * size + col, the pass last; without a search, 1
-        for the move played
+        for the move played. Players that only rank moves by value, such as greedy ones, do not search.
     z : float32[n], the outcome: 1 won, 0 lost, 0.5 a draw; NaN: not known
-    value : float32[n], the search's probability of winning; NaN: no search
+    value : float32[n], the player's probability of winning in the position, by its search or not; NaN: not known
     score : float32[n], points ahead at the end of the game, komi included; NaN: not scored, see `Ends`
     ownership : int8[n, size, size], at the end of the game: 1, -1 or 0; all 0 where `score` is NaN
     weight : float32[n], 1, or less for older games
@@ -175,8 +175,9 @@ class GameData:
         self._numbers, self._z = a["number"], a["z"].astype(np.float32)
         self._weights = np.ones(len(chosen), np.float32) if half_life is None else 0.5 ** (age / half_life)
         self._moves = _move_lists(a)
-        self._value, self._visited = a["value"].astype(np.float32), a["n_visited"]
-        self._first_visited = np.cumsum(self._visited) - self._visited
+        self._value = a["value"].astype(np.float32)
+        self._visited = np.where(has_search(a), a["n_visited"], 0)
+        self._first_visited = np.cumsum(a["n_visited"]) - a["n_visited"]
         self._visits, self._visited_place = a["visits"], places_of(a["visited_move"], self.size)
         self._place = places_of(a["move"], self.size)
         if min(self._place.min(initial=0), self._visited_place.min(initial=0)) < 0:

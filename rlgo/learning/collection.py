@@ -105,6 +105,21 @@ def learned_moves(a: Mapping[str, np.ndarray]) -> np.ndarray:
     return searched | ~np.repeat(has_search, a["n_moves"])
 
 
+def has_search(a: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return the moves that a search chose among moves with different visits, bool[moves].
+
+    Players that only rank moves by value, such as greedy ones, give all moves the same number of visits: that is no
+    search. Nor is there anything to search for if there is a single move.
+
+    a : the arrays of some games
+    """
+    found = a["n_visited"] > 0
+    if found.any():
+        first = (np.cumsum(a["n_visited"]) - a["n_visited"])[found]
+        found[found] = np.maximum.reduceat(a["visits"], first) != np.minimum.reduceat(a["visits"], first)
+    return found
+
+
 def read_collection(folders: Sequence[Path]) -> Collection:
     """Read all games of some folders, each game once.
 

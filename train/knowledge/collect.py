@@ -21,7 +21,7 @@ from rlgo.base.files import make_folder, write_atomically
 from rlgo.base.settings import BOARD_SIZE, COUNT, COUNT_OR_0, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, SEED
 from rlgo.go.rules import most_moves
 from rlgo.go.sgf import komi_of, load_sgf, winner_of
-from rlgo.learning.collection import HELD_OUT, Collection, is_held_out, shard_paths
+from rlgo.learning.collection import HELD_OUT, Collection, has_search, is_held_out, shard_paths
 from train import console, provenance
 from train.arena.pool import GameTask, make_pool
 from train.arena.prepare import check_opening, make_openings, try_players
@@ -127,7 +127,7 @@ def play_games(
                 if sgf is not None:
                     write_atomically(sgf / f"game-{task.number:06}.sgf", record.sgf)
                 folder.add(_study_game(task.number, record, plan.komi))
-                if not (record.opinions or is_warned):
+                if not (is_warned or any(opinion.has_search for opinion in record.opinions.values())):
                     # After the first such game, not after all of them.
                     console.message(f"rlgo: {plan.player} reports no search: {_NO_SEARCH}")
                     is_warned = True
@@ -217,18 +217,18 @@ def _read_game(path: Path, size: int, number: int) -> StudyGame:
 def summary(games: Collection) -> dict[str, Any]:
     """Return the numbers that describe a collection."""
     a = games.arrays
-    z = a["z"][~np.isnan(a["z"])]
+    z, searched = a["z"][~np.isnan(a["z"])], has_search(a)
     return {
         "recipes": games.recipes,
         "provenance": games.provenance,
         "games": len(games),
         "held_out": int(is_held_out(a["id"]).sum()),
         "moves": len(a["move"]),
-        "searched": int((a["n_visited"] > 0).sum()),
+        "searched": int(searched.sum()),
         "mean_moves": float(a["n_moves"].mean()),
         "known_results": len(z),
         "black_wins": float(z.mean()) if len(z) else None,
-        "mean_visits": float(a["visits"].sum() / max(1, (a["n_visited"] > 0).sum())),
+        "mean_visits": float(a["visits"][np.repeat(searched, a["n_visited"])].sum() / max(1, searched.sum())),
     }
 
 

@@ -52,6 +52,9 @@ GAMES.append(random_game(42, 42, plies=9))  # stopped: not scored
 GAMES.append(StudyGame(43, math.nan, [(1, 7), (2, 8), (1, 0), (2, 0)], komi=0.5))  # nobody knows who won
 GAMES.append(StudyGame(44, 1.0, [(2, 14), (1, 8), (2, 0), (1, 0)], setup=[(1, 16), (1, 19)], komi=-7.0))
 GAMES.append(StudyGame(45, 0.0, [(1, 14), (2, 0), (1, 0)], komi=0.5))  # the record says White won; the board Black
+# A player that ranks moves without a search gives all of them the same visits.
+RANKED = Opinion(0.25, (8, 9, 13), (20, 20, 20))
+GAMES.append(StudyGame(46, 0.0, [(1, 8), (2, 0), (1, 0)], opinions={0: RANKED, 2: Opinion(0.5, (0,), (20,))}, komi=0.5))
 BY_NUMBER = {game.number: game for game in GAMES}
 
 
@@ -118,13 +121,14 @@ def test_every_position_is_that_of_its_game(data: GameData) -> None:
         study = BY_NUMBER[number]
         color, played = study.moves[ply]
         opinion = study.opinions.get(ply)
+        searched = opinion if opinion and len(set(opinion.visits)) > 1 else None
         np.testing.assert_array_equal(batch.planes[i], planes[number][ply])
         policy = np.zeros(N + 1)
-        for move, visits in zip(*(opinion[1:] if opinion else ([played], [1])), strict=True):
+        for move, visits in zip(*(searched[1:] if searched else ([played], [1])), strict=True):
             policy[place(move)] = visits
         np.testing.assert_allclose(batch.policy[i], policy / policy.sum(), rtol=1e-6)
         assert batch.to_play[i] == color
-        assert batch.has_search[i] == (opinion is not None)
+        assert batch.has_search[i] == (searched is not None)
         mine = 1 if color == BLACK else -1
         np.testing.assert_equal(batch.z[i], np.float32(study.z if mine == 1 else 1 - study.z))
         value = math.nan if opinion is None else opinion.value
@@ -146,7 +150,7 @@ def test_ends_are_scored_by_area(data: GameData) -> None:
         else:
             assert np.isnan(batch.score[i])
             assert not batch.ownership[i].any()
-    assert scored == set(BY_NUMBER) - {42, 43, 45}
+    assert scored == set(BY_NUMBER) - {42, 43, 45, 46}
 
 
 def test_the_view_of_black(folder: Path, data: GameData) -> None:

@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from weight_files import some_weights
 
 from rlgo.base.errors import RlgoError
+from rlgo.features.weights import save_weights
 from rlgo.go.game import Game
 from rlgo.go.sgf import load_sgf, write_sgf
-from rlgo.learning.collection import read_collection
+from rlgo.learning.collection import has_search, read_collection
 from train.arena.pool import InProcess
 from train.cli.main import main
-from train.knowledge.collect import GamesPlan, import_games, play_games
+from train.knowledge.collect import GamesPlan, import_games, play_games, summary
 from train.knowledge.shards import unpack
 
 SEARCH = GamesPlan("mc_rave,sims=30,memory_mb=1", 6, size=5, komi=2.5)
@@ -151,9 +153,21 @@ def test_a_search_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     argv = ["games", SEARCH.player, "--games", "2", "--size", "5", "--komi", "2.5", "--out", str(tmp_path)]
     assert main(argv) == 0
     printed = capsys.readouterr()
-    n = (read_collection([tmp_path]).arrays["n_visited"] > 0).sum()
-    assert re.search(rf"\n{n} of {n + 4} positions with a search, \d+ visits each\n", printed.out)
+    arrays = read_collection([tmp_path]).arrays
+    n, of = sum(len(set(o.visits)) > 1 for g in unpack(arrays) for o in g.opinions.values()), len(arrays["move"])
+    assert n > of / 2
+    assert re.search(rf"\n{n} of {of} positions with a search, \d+ visits each\n", printed.out)
     assert "reports no search" not in printed.err
+
+
+def test_values_without_a_search_are_not_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A greedy player ranks all moves, and gives each the same number of visits."""
+    save_weights(tmp_path / "w.npz", some_weights())
+    play_games(GamesPlan(f"greedy,weights={tmp_path / 'w.npz'}", 2, size=5), tmp_path / "games", progress=False)
+    games = read_collection([tmp_path / "games"])
+    assert (games.arrays["n_visited"] > 1).any()
+    assert summary(games)["searched"] == has_search(games.arrays).sum() == 0
+    assert "reports no search" in capsys.readouterr().err
 
 
 def test_komi_is_kept_with_each_game(tmp_path: Path) -> None:
