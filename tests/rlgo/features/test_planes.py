@@ -104,6 +104,28 @@ def test_stones_agree_with_sgfmill() -> None:
             assert set(map(tuple, np.argwhere(x[2 * ago + side]).tolist())) == there
 
 
+def test_stones_and_legal_moves_agree_with_open_spiel() -> None:
+    """Its rows and moves are numbered as ours. It knows simple ko only, and ends a game that repeats a position."""
+    pyspiel = pytest.importorskip("pyspiel", reason="open_spiel is not installed")
+    compared = 0
+    for seed in range(3):
+        state = pyspiel.load_game("go", {"board_size": SIZE, "komi": KOMI}).new_initial_state()
+        game, draw = Game(SIZE, KOMI), random.Random(seed)
+        while not state.is_terminal() and len(game.moves) < 60:
+            black, white, empty, _ = np.array(state.observation_tensor(0)).reshape(4, SIZE, SIZE)
+            own = [black, white] if game.to_play == rlgo.BLACK else [white, black]
+            position = Positions.of(game)
+            np.testing.assert_array_equal(planes(position, ["stones", "empty"])[0], [*own, empty])
+            legal = set(np.flatnonzero(position.legal()[0]).tolist())
+            repeats = {p for p in range(SIZE * SIZE) if game.why_illegal(divmod(p, SIZE)) == "superko"}
+            assert legal | repeats == set(state.legal_actions())
+            action = draw.choice(sorted(legal))
+            state.apply_action(action)
+            game.play(rlgo.PASS if action == SIZE * SIZE else divmod(action, SIZE))
+            compared += 1
+    assert compared > 60
+
+
 def test_the_documentation_lists_all_kinds() -> None:
     page = (Path(__file__).resolve().parents[3] / "docs" / "networks.md").read_text("utf-8")
     listed = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)

@@ -9,7 +9,7 @@ from stand_ins import TWO_STONES_SENT
 
 import rlgo
 from rlgo.base.errors import RlgoError
-from rlgo.go.board import new_boards
+from rlgo.go.board import new_boards, play_stone
 from rlgo.go.game import Game
 from rlgo.go.positions import (
     NO_MOVE,
@@ -17,6 +17,7 @@ from rlgo.go.positions import (
     Positions,
     copy_position,
     follow,
+    hash_after,
     move_lists,
     new_positions,
     replayed,
@@ -38,9 +39,9 @@ def legal(game: Game) -> set[int]:
 def assert_is(positions: Positions, i: int, game: Game) -> None:
     for field in FIELDS:
         np.testing.assert_array_equal(positions.arrays.boards[i][field], game.board[field], err_msg=field)
-    past = [game.after(n).board.color for n in range(len(game.moves), -1, -1)]
+    n_moves = len(game.moves)
     for ago in range(positions.history):
-        expected = past[ago] if ago < len(past) else np.zeros_like(past[0])
+        expected = game.after(n_moves - ago).board.color if ago <= n_moves else np.zeros_like(game.board.color)
         np.testing.assert_array_equal(positions.arrays.stones[i, ago], expected, err_msg=f"{ago} plies ago")
     moves = [p for _, p in game.moves[::-1]][: positions.history]
     assert positions.last_moves[i].tolist() == moves + [NO_MOVE] * (positions.history - len(moves))
@@ -68,9 +69,31 @@ def test_all_kinds_of_games() -> None:
     twice = Game(SIZE)
     twice.play("C3")
     twice.to_play = "black"
-    for game in (handicap, back, twice):
+    ko = Game(SIZE)
+    ko.set_up([("black", "A2"), ("white", "A1"), ("white", "C1"), ("white", "B2")])
+    ko.play("B1")
+    assert ko.board.ko == rlgo.from_vertex("A1", SIZE)
+    ko.play("A1", "black")  # out of turn: the ko is closed
+    for game in (handicap, back, twice, ko):
         assert_is(Positions.of(game), 0, game)
     assert Positions.along(handicap).to_play.tolist() == [rlgo.WHITE, rlgo.BLACK]
+
+
+def test_the_hash_after_a_move_is_found_without_playing_it() -> None:
+    captures = 0
+    for seed in range(6):
+        game = Game(SIZE)
+        draw = np.random.default_rng(seed)
+        for _ in range(40):
+            legal = game.legal_moves()
+            for p in legal:
+                then = new_boards(1, SIZE)
+                then[0] = game.board
+                play_stone(then[0], p, zobrist(SIZE))
+                assert hash_after(game.board, p, zobrist(SIZE)) == then[0].hash
+                captures += bool(then[0].n_changed > 2)
+            game.play(int(draw.choice(legal)) if legal else 0)
+    assert captures > 50
 
 
 def test_superko_looks_at_all_earlier_positions() -> None:
