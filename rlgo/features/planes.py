@@ -154,7 +154,7 @@ def planes(
         raise RlgoError(f"out = {out.dtype}{list(out.shape)}: expected {kind}{list(shape)}, C-contiguous")
     first, tools = 0, plane_tools(given.size)
     for name in names:
-        _compile(name, given.size, kind.name)
+        _compile(name, given.size, kind)
         KERNELS[name](given.arrays, first, out, tools)
         first += len(PLANES[name])
     return out
@@ -179,8 +179,8 @@ def plane_tools(size: int) -> PlaneTools:
 
 
 @cache
-def _compile(name: str, size: int, dtype: str) -> None:
-    with compiling(f"planes {name}, {size}x{size} {dtype}"):
+def _compile(name: str, size: int, dtype: np.dtype) -> None:
+    with compiling(f"planes {name}, {size}x{size} {dtype.name}"):
         none = np.zeros((0, len(PLANES[name]), size, size), dtype)
         KERNELS[name](new_positions(0, size), 0, none, plane_tools(size))
 

@@ -135,6 +135,8 @@ def test_every_position_is_that_of_its_game(data: GameData) -> None:
         np.testing.assert_allclose(batch.value[i], value if mine == 1 else 1 - value, rtol=1e-6)
 
 
+@pytest.mark.interpreted
+@pytest.mark.boundscheck
 def test_ends_are_scored_by_area(data: GameData) -> None:
     batch = data.take(np.arange(len(data)))
     scored = set()
