@@ -178,7 +178,9 @@ class GameData:
         self._value = a["value"].astype(np.float32)
         self._visited = np.where(has_search(a), a["n_visited"], 0)
         self._first_visited = np.cumsum(a["n_visited"]) - a["n_visited"]
-        self._visits, self._visited_place = a["visits"], places_of(a["visited_move"], self.size)
+        # Most of the memory goes here, so that small types are worth it.
+        self._visits = a["visits"].astype(np.min_scalar_type(int(a["visits"].max(initial=0))))
+        self._visited_place = places_of(a["visited_move"], self.size).astype(np.int16)
         self._place = places_of(a["move"], self.size)
         if min(self._place.min(initial=0), self._visited_place.min(initial=0)) < 0:
             raise RlgoError(f"games on {self.size}x{self.size}: damaged: a move is not on the board")
