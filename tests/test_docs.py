@@ -24,7 +24,7 @@ DOCS, RESULTS = ROOT / "docs", ROOT / "results"
 PAGES = [*ROOT.glob("*.md"), *DOCS.glob("*.md"), ROOT / "checkpoints" / "README.md"]
 PAGE_OF_RESULTS = (DOCS / "results.md").read_text("utf-8")
 NOTEBOOKS = sorted((DOCS / "examples").glob("*.ipynb"))
-NEEDS = {"import pyspiel": "pyspiel", "train.play.pettingzoo": "pettingzoo"}  # optional extras
+NEEDS = {"import pyspiel": "pyspiel", "import torch": "torch", "train.play.pettingzoo": "pettingzoo"}  # optional extras
 
 
 def python_blocks() -> list:

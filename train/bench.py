@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from rlgo.base.errors import RlgoError
@@ -28,6 +29,7 @@ from train.provenance import cpu_name, versions
 RUNS = 5
 Numbers = Iterator[tuple[str, float]]
 _MISSING = {"scaling": "expected two cores or more", "web": "expected rlgo[web] to be installed"}
+_MOVES = 60  # of a random game: as long as games of players are on 9x9
 _PLAYOUTS = 2_000  # per call of compiled code, so that Ctrl-C is noticed
 
 # What each key measures, and the fastest C++ program that does the same, on one core of a comparable machine.
@@ -58,6 +60,8 @@ KEYS: dict[str, tuple[str, str]] = {
     ),
     "dyna2_T6_mogo_3x3_first6_sims_per_s": ("the same, learning from 6 states", ""),
     "alphabeta_nodes_per_s": ("alpha-beta from a middle game: positions evaluated", "original RLGO 4,100,000"),
+    "planes_9x9_per_s": ("positions encoded as the 17 planes of AlphaGo Zero", ""),
+    "read_games_9x9_per_s": ("positions of games in shuffled minibatches of 256: planes, symmetries, targets", ""),
     "pattern_moves_per_s": ("candidate moves described: tactics, ladders, shapes", ""),
     "uct_uniform_sims_per_s": ("UCT, uniformly random playouts", "Pachi 37,300"),
     "uct_mogo_sims_per_s": ("UCT, MoGo's policy", "Fuego 10,200"),
@@ -181,6 +185,7 @@ def parts_of(scale: float, player: str, cpus: set[int]) -> dict[str, Numbers]:
         "training": _training(scaled(20_000)),
         "td_search": _td_searches(scaled(20_000)),
         "alphabeta": _alphabeta(scaled(20_000_000)),
+        "planes": chain(_planes(scaled(100)), _read_games(scaled(1_000))),
         "patterns": _patterns(scaled(2_000)),
         "tree_search": chain(_tree_searches(9, scaled(20_000)), _tree_searches(19, scaled(5_000))),
         "warm_start": _start(),
@@ -346,6 +351,65 @@ def _alphabeta(n: int) -> Numbers:
         return (search.nodes,)  # including those of the unfinished depth
 
     yield "alphabeta_nodes_per_s", _rates(run)[0]
+
+
+def _planes(n: int) -> Numbers:
+    """Measure positions encoded per second, a random game with all its positions n times."""
+    from rlgo.features.planes import planes
+    from rlgo.go.game import Game
+    from rlgo.go.positions import Positions
+
+    game = Game(9)
+    for color, p in _random_moves(9, 1, 1)[0]:
+        game.play(p, color, may_repeat=True)
+    positions = Positions.along(game)
+    out = planes(positions)
+
+    def run() -> tuple[float, ...]:
+        for _ in range(n):
+            planes(positions, out=out)
+        return (n * len(positions),)
+
+    yield "planes_9x9_per_s", _rates(run)[0]
+
+
+def _read_games(n: int) -> Numbers:
+    """Measure positions per second in minibatches of n random games, with nine moves visited in each position."""
+    from rlgo.learning.batches import read_games
+    from train.arena.referee import Opinion
+    from train.knowledge.shards import StudyGame, open_folder
+
+    visited = Opinion(0.5, tuple(range(11, 20)), tuple(range(9, 0, -1)))
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name)
+        with open_folder(path, {"kind": "bench", "size": 9, "komi": DEFAULT_KOMI}, {}) as folder:
+            for number, moves in enumerate(_random_moves(9, n, 2), 1):
+                opinions = dict.fromkeys(range(len(moves)), visited)
+                folder.add(StudyGame(number, 1.0, moves, opinions=opinions, komi=DEFAULT_KOMI))
+        data = read_games(path, held_out=None)
+
+    def run() -> tuple[float, ...]:
+        for _ in data.batches(256):
+            pass
+        return (len(data),)
+
+    yield "read_games_9x9_per_s", _rates(run)[0]
+
+
+def _random_moves(size: int, games: int, seed: int) -> list[list[tuple[int, int]]]:
+    """Play the first moves of random games; return the colour and the point of each move."""
+    from rlgo.base.jit import make_rng
+    from rlgo.go.board import new_board, play, random_move
+    from rlgo.go.rules import zobrist
+
+    rng, played = make_rng(seed), []
+    for _ in range(games):
+        board, moves = new_board(size), []
+        for _ in range(_MOVES):
+            moves.append((int(board.to_play), int(random_move(board, rng))))
+            play(board, moves[-1][1], zobrist(size))
+        played.append(moves)
+    return played
 
 
 def _patterns(n: int) -> Numbers:

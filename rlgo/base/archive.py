@@ -1,8 +1,8 @@
 """Archives: arrays and a JSON header in one `.npz` file, checksummed and written atomically.
 
 Start reading at `write_archive`. The array ``meta`` holds the header as JSON in UTF-8, with at least "format" and
-"version". The zip archive ends with a comment that holds the SHA-256 of everything before it, so that a single flipped
-bit is detected. `numpy.load` can read the file.
+"version"; its keys keep the order in which they are given. The zip archive ends with a comment that holds the SHA-256
+of everything before it, so that a single flipped bit is detected. `numpy.load` can read the file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HEX = 64
 
 def write_archive(path: str | Path, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write arrays and a header into an archive, atomically. Raises RlgoError if it cannot be written."""
-    header = np.frombuffer(json.dumps(meta, sort_keys=True).encode(), np.uint8)
+    header = np.frombuffer(json.dumps(meta).encode(), np.uint8)
     archive = io.BytesIO()
     np.savez(archive, **{**arrays, "meta": header})  # type: ignore[arg-type]  # the type hints lack array names
     with zipfile.ZipFile(archive, "a") as z:

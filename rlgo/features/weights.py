@@ -3,9 +3,11 @@
 Start reading at `Weights`, then `save_weights`. A weight file is an archive (see `archive.py`) of two arrays:
 
 * ``theta``: float32[n], the weights, block after block (see `shapes.py` for the numbering);
-* ``meta``: uint8, JSON in UTF-8: format, version, board size, komi, sizes, sharing, value, games, provenance; since
-  version 3, for windows other than squares, also others and liberty_sharing (version 2 had those that see liberties
-  alone, under the name liberties).
+* ``meta``: uint8, JSON in UTF-8: format, version, board size, komi, sizes, sharing, value, games, blocks, provenance;
+  since version 3, for windows other than squares, also others and liberty_sharing (version 2 had those that see
+  liberties alone, under the name liberties).
+
+docs/weights.md has all of it, and an example that reads the file with numpy alone.
 """
 
 from __future__ import annotations

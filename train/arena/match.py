@@ -203,10 +203,10 @@ class MatchResult:
 
 def play_match(
     a: str | Player, b: str | Player, games: int, *, size: int = DEFAULT_SIZE, komi: float = DEFAULT_KOMI,
-    seed: int = 1, openings: str = "", max_moves: int | None = None,
-    time: TimeSettings | None = None, sprt: Sprt | None = None, check_scores: bool = False, equal_time: bool = False,
-    skip: int = 0, fast: bool = False, jobs: int = 1, cluster: str = "",
-    results: str | Path | None = None, sgf: str | Path | None = None, progress: bool = True,
+    seed: int = 1, openings: str = "", max_moves: int | None = None, time: TimeSettings | None = None,
+    sprt: Sprt | None = None, check_scores: bool = False, equal_time: bool = False, skip: int = 0, fast: bool = False,
+    jobs: int = 1, cluster: str = "", results: str | Path | None = None, sgf: str | Path | None = None,
+    progress: bool = True,
 ) -> MatchResult:  # fmt: skip
     """Play a match between two players.
 
@@ -253,17 +253,23 @@ def play_match(
         if given := [name for name, value in others.items() if value]:
             raise RlgoError(f"fast cannot be combined with {' or '.join(given)}")
         return _play_fast(a, b, settings, progress=progress)
-    if equal_time and (jobs > 1 or cluster):
-        raise RlgoError(f"equal_time cannot be combined with {'a cluster' if cluster else 'jobs'}: it needs one core")
+    if jobs > 1 or cluster:
+        _check_elsewhere(a, b, settings)
     found = _equal_time(a, b, settings, path, progress=progress) if equal_time else None
     match = _Match((a, b if found is None else found.spec), settings, records, found)
-    if match.players and (jobs > 1 or cluster):
-        raise RlgoError("player objects play in this process: expected player specs with jobs or a cluster")
     match.prepare()
     match.check_sgf_folder(path)
     with open_results(path, match.header, settings.size) as kept:
         interrupted = match.play(kept, jobs, cluster, progress=progress)
         return match.result(match.own(kept), interrupted=interrupted)
+
+
+def _check_elsewhere(a: str | Player, b: str | Player, settings: MatchSettings) -> None:
+    """Raise RlgoError for games that only this process can play, one at a time."""
+    if settings.equal_time:
+        raise RlgoError("equal_time cannot be combined with jobs or a cluster: it needs one core")
+    if not (isinstance(a, str) and isinstance(b, str)):
+        raise RlgoError("player objects play in this process: expected player specs with jobs or a cluster")
 
 
 class _Match:

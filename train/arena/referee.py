@@ -45,6 +45,11 @@ class Opinion(NamedTuple):
     moves: tuple[int, ...]  # points or passes, best first
     visits: tuple[int, ...]  # simulations behind each
 
+    @property
+    def has_search(self) -> bool:
+        """Whether the visits tell moves apart. Players that only rank moves by value give all the same number."""
+        return len(set(self.visits)) > 1
+
 
 @dataclass(frozen=True)
 class GameRecord:

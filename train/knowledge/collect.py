@@ -20,14 +20,17 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder, write_atomically
 from rlgo.base.settings import BOARD_SIZE, COUNT, COUNT_OR_0, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, SEED
 from rlgo.go.rules import most_moves
-from rlgo.go.sgf import load_sgf, winner_of
+from rlgo.go.sgf import komi_of, load_sgf, winner_of
+from rlgo.learning.collection import HELD_OUT, Collection, has_search, is_held_out, shard_paths
 from train import console, provenance
 from train.arena.openings import find_openings
 from train.arena.pool import GameTask, make_pool
 from train.arena.prepare import try_players
 from train.arena.referee import GameRecord, GameRules
 from train.arena.results import check_records
-from train.knowledge.shards import HELD_OUT, Collection, StudyGame, is_held_out, open_folder, shard_paths
+from train.knowledge.shards import StudyGame, open_folder
+
+_NO_SEARCH = "only moves and results can be learned"
 
 
 @checked
@@ -103,8 +106,11 @@ def play_games(
     ------
     RlgoError : for a bad spec or pool, or a folder with other games; the games played so far are kept.
     KeyboardInterrupt : after Ctrl-C; the games finished so far are kept.
+
+    If the player reports no search in a game, as other engines do not, a message says so once.
     """
     engines, programs, _ = try_players([plan.player], plan.size, plan.komi)
+    is_warned = False
     origin = {"versions": provenance.versions(engines), "commit": provenance.commit()}
     if sgf is not None:
         check_records(sgf, is_new=not shard_paths(Path(out)))
@@ -121,15 +127,19 @@ def play_games(
                     raise RlgoError(f"game {task.number}: {record.forfeit}")
                 if sgf is not None:
                     write_atomically(sgf / f"game-{task.number:06}.sgf", record.sgf)
-                folder.add(_study_game(task.number, record))
+                folder.add(_study_game(task.number, record, plan.komi))
+                if not (is_warned or any(opinion.has_search for opinion in record.opinions.values())):
+                    # After the first such game, not after all of them.
+                    console.message(f"rlgo: {plan.player} reports no search: {_NO_SEARCH}")
+                    is_warned = True
                 bar.update()
     return plan.games - done
 
 
-def _study_game(number: int, record: GameRecord) -> StudyGame:
+def _study_game(number: int, record: GameRecord, komi: float) -> StudyGame:
     """Return a finished game without a handicap as a game to learn from."""
     moves = [(1 + i % 2, p) for i, p in enumerate(record.moves)]
-    return StudyGame(number, record.z, moves, opinions=record.opinions)
+    return StudyGame(number, record.z, moves, opinions=record.opinions, komi=komi)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -196,7 +206,8 @@ def _read_game(path: Path, size: int, number: int) -> StudyGame:
         raise RlgoError(f"{game.size}x{game.size}: expected {size}x{size}")
     if not game.moves:
         raise RlgoError("no moves")
-    return StudyGame(number, winner_of(path.read_bytes()), game.moves, game.setup)
+    data = path.read_bytes()
+    return StudyGame(number, winner_of(data), game.moves, game.setup, komi=komi_of(data))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -207,18 +218,18 @@ def _read_game(path: Path, size: int, number: int) -> StudyGame:
 def summary(games: Collection) -> dict[str, Any]:
     """Return the numbers that describe a collection."""
     a = games.arrays
-    z = a["z"][~np.isnan(a["z"])]
+    z, searched = a["z"][~np.isnan(a["z"])], has_search(a)
     return {
         "recipes": games.recipes,
         "provenance": games.provenance,
         "games": len(games),
         "held_out": int(is_held_out(a["id"]).sum()),
         "moves": len(a["move"]),
-        "searched": int((a["n_visited"] > 0).sum()),
+        "searched": int(searched.sum()),
         "mean_moves": float(a["n_moves"].mean()),
         "known_results": len(z),
         "black_wins": float(z.mean()) if len(z) else None,
-        "mean_visits": float(a["visits"].sum() / max(1, (a["n_visited"] > 0).sum())),
+        "mean_visits": float(a["visits"][np.repeat(searched, a["n_visited"])].sum() / max(1, searched.sum())),
     }
 
 
@@ -228,7 +239,8 @@ def describe(games: Collection) -> str:
     lines = [_origin(recipe) for recipe in s["recipes"]]
     lines.append(f"{s['games']:,} games, {s['moves']:,} moves, {s['mean_moves']:.1f} a game")
     lines.append(f"{s['held_out']:,} games held out (one in {HELD_OUT} by the digest of its moves)")
-    lines.append(f"{s['searched']:,} positions with a search, {s['mean_visits']:,.0f} visits each")
+    visits = f", {s['mean_visits']:,.0f} visits each" if s["searched"] else f": {_NO_SEARCH}"
+    lines.append(f"{s['searched']:,} of {s['moves']:,} positions with a search{visits}")
     if s["black_wins"] is not None:
         lines.append(f"Black won {s['black_wins']:.1%} of {s['known_results']:,} games with a result")
     made = s["provenance"]

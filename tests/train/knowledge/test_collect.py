@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from weight_files import some_weights
 
 from rlgo.base.errors import RlgoError
+from rlgo.features.weights import save_weights
 from rlgo.go.game import Game
 from rlgo.go.sgf import load_sgf, write_sgf
+from rlgo.learning.collection import has_search, read_collection
 from train.arena.pool import InProcess
 from train.cli.main import main
-from train.knowledge.collect import GamesPlan, import_games, play_games
-from train.knowledge.shards import read_collection, unpack
+from train.knowledge.collect import GamesPlan, import_games, play_games, summary
+from train.knowledge.shards import unpack
 
 SEARCH = GamesPlan("mc_rave,sims=30,memory_mb=1", 6, size=5, komi=2.5)
 RANDOM = GamesPlan("random", 6, size=5, komi=2.5)
@@ -132,13 +136,48 @@ def test_records_of_other_games_are_kept(tmp_path: Path) -> None:
 def test_the_commands(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(tmp_path / "played")
     assert main(["games", "random", "--games", "3", "--size", "5", "--out", out]) == 0
-    assert "random against itself, seed 1\n3 games, " in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "random against itself, seed 1\n3 games, " in printed.out
+    n_moves = len(read_collection([tmp_path / "played"]).arrays["move"])
+    assert f"\n0 of {n_moves} positions with a search: only moves and results can be learned\n" in printed.out
+    assert printed.err.count("rlgo: random reports no search: only moves and results can be learned\n") == 1
     assert main(["games", "info", out, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["games"] == 3
     assert main(["games", "import", str(files), "--size", "5", "--out", str(tmp_path / "read")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1].endswith("3 games added; 1 already there, 4 left out")
     assert "empty.sgf: no moves" in lines
+
+
+def test_a_search_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["games", SEARCH.player, "--games", "2", "--size", "5", "--komi", "2.5", "--out", str(tmp_path)]
+    assert main(argv) == 0
+    printed = capsys.readouterr()
+    arrays = read_collection([tmp_path]).arrays
+    n, of = sum(len(set(o.visits)) > 1 for g in unpack(arrays) for o in g.opinions.values()), len(arrays["move"])
+    assert n > of / 2
+    assert re.search(rf"\n{n} of {of} positions with a search, \d+ visits each\n", printed.out)
+    assert "reports no search" not in printed.err
+
+
+def test_values_without_a_search_are_not_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A greedy player ranks all moves, and gives each the same number of visits."""
+    save_weights(tmp_path / "w.npz", some_weights())
+    play_games(GamesPlan(f"greedy,weights={tmp_path / 'w.npz'}", 2, size=5), tmp_path / "games", progress=False)
+    games = read_collection([tmp_path / "games"])
+    assert (games.arrays["n_visited"] > 1).any()
+    assert summary(games)["searched"] == has_search(games.arrays).sum() == 0
+    assert "reports no search" in capsys.readouterr().err
+
+
+def test_komi_is_kept_with_each_game(tmp_path: Path) -> None:
+    """That of the plan; of a record, unless it states none."""
+    play_games(RANDOM, tmp_path / "played", progress=False)
+    assert set(read_collection([tmp_path / "played"]).arrays["komi"]) == {2.5}
+    for name, text in {"a": "KM[-3.5]", "b": "", "c": "KM[0]"}.items():
+        (tmp_path / f"{name}.sgf").write_text(f"(;SZ[5]{text};B[a{name}])")
+    import_games(tmp_path, tmp_path / "read", size=5, progress=False)
+    np.testing.assert_array_equal(read_collection([tmp_path / "read"]).arrays["komi"], [-3.5, np.nan, 0])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,521 @@
+"""Positions in batches: boards with what went before, for networks and other evaluators.
+
+Start reading at `Positions`, then `PositionArrays`, which compiled code fills. A position is a board record, the stones
+and the moves of the last few plies, komi, and the hashes that positional superko compares with. Nothing is derived from
+it before somebody asks: legal moves by `Positions.legal`, planes by `rlgo.planes`.
+
+Positions are made from games by `replay`, and from nodes of a search tree by `copy_position` and `follow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rlgo.base.bounds import Whole
+from rlgo.base.errors import RlgoError, shown
+from rlgo.base.jit import compiling, copy_record, inline, njit
+from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, board_of, clear, in_atari, is_legal, new_boards, play
+from rlgo.go.game import Game
+from rlgo.go.rules import n_points, zobrist
+
+HISTORY = 8  # positions kept by default, the current one included, as in AlphaGo Zero
+NO_MOVE = -1  # in place of a move before the first one
+
+_HISTORY = Whole(ge=1, le=64)
+_OK, _OFF_BOARD, _ILLEGAL = 0, 1, 2
+
+
+class PositionArrays(NamedTuple):
+    """The arrays of n positions, as compiled code takes them; P = `n_points(size)`, H is the history.
+
+    Attributes
+    ----------
+    boards : records of `board_dtype(size)`, [n]: stones, colour to play, ko, and what makes liberties quick
+    stones : uint8[n, H, P], colours of all points: [i, 0] now, [i, k] k plies earlier; all EMPTY before the start
+    moves : int16[n, H], [i, 0] the last move, [i, k] the one k plies before it: a point, PASS, or NO_MOVE
+    komi : float32[n]
+    hashes : uint64[any], Zobrist hashes of earlier positions, shared by all positions of a game; may be empty
+    first_hash, n_hashes : int32[n], position i may not repeat ``hashes[first_hash[i] : first_hash[i] + n_hashes[i]]``
+    """
+
+    boards: np.ndarray
+    stones: np.ndarray
+    moves: np.ndarray
+    komi: np.ndarray
+    hashes: np.ndarray
+    first_hash: np.ndarray
+    n_hashes: np.ndarray
+
+
+def new_positions(n: int, size: int, history: int = HISTORY, hashes: int = 0) -> PositionArrays:
+    """Make the arrays of n empty boards with Black to play, komi 0.
+
+    n : number of positions; history : H, at least 1; hashes : room for the hashes of earlier positions, of all together
+    """
+    history = _HISTORY.check("history", history)
+    return PositionArrays(
+        boards=new_boards(max(n, 1), size)[:n],
+        stones=np.zeros((n, history, n_points(size)), np.uint8),
+        moves=np.full((n, history), NO_MOVE, np.int16),
+        komi=np.zeros(n, np.float32),
+        hashes=np.zeros(hashes, np.uint64),
+        first_hash=np.zeros(n, np.int32),
+        n_hashes=np.zeros(n, np.int32),
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Nodes of a search tree
+# ---------------------------------------------------------------------------------------------
+
+
+@njit
+def copy_position(source, j, target, i):
+    """Copy position j of `source` to i of `target`; both have one history.
+
+    The hashes stay where they are: `target.hashes` must be the array of `source`, or empty.
+    """
+    copy_record(source.boards[j], target.boards[i])
+    for k in range(target.stones.shape[1]):
+        for p in range(target.stones.shape[2]):
+            target.stones[i, k, p] = source.stones[j, k, p]
+        target.moves[i, k] = source.moves[j, k]
+    target.komi[i] = source.komi[j]
+    target.first_hash[i] = source.first_hash[j]
+    target.n_hashes[i] = source.n_hashes[j] if len(target.hashes) else 0
+
+
+@njit
+def follow(arrays, i, path, n, zobrist):
+    """Play the first n moves of `path`, points or PASS, at position i; all must be legal (not checked here).
+
+    The hashes are left alone: below the root of a tree, superko looks at the positions of the game only.
+    """
+    history = arrays.stones.shape[1]
+    b = arrays.boards[i]
+    for k in range(history - 1, n - 1, -1):
+        for p in range(arrays.stones.shape[2]):
+            arrays.stones[i, k, p] = arrays.stones[i, k - n, p]
+        arrays.moves[i, k] = arrays.moves[i, k - n]
+    for ply in range(n):
+        play(b, np.int64(path[ply]), zobrist)
+        k = n - 1 - ply
+        if k < history:
+            for p in range(arrays.stones.shape[2]):
+                arrays.stones[i, k, p] = b.color[p]
+            arrays.moves[i, k] = path[ply]
+
+
+# ---------------------------------------------------------------------------------------------
+# Legal moves
+# ---------------------------------------------------------------------------------------------
+
+
+@inline
+def hash_after(b, p, zobrist):
+    """Return the hash of the stones after a legal stone of the colour to play at p."""
+    after = b.hash ^ zobrist[b.to_play, np.uint64(p)]
+    enemy = 3 - b.to_play
+    stride = b.stride
+    seen_0, seen_1, seen_2 = 0, 0, 0
+    for q in (p - stride, p - 1, p + 1, p + stride):
+        if b.color[np.uint64(q)] == enemy and in_atari(b, q):
+            chain = np.int64(b.chain[np.uint64(q)])
+            if (chain != seen_0) & (chain != seen_1) & (chain != seen_2):
+                seen_0, seen_1, seen_2 = seen_1, seen_2, chain
+                stone = np.int64(q)
+                while True:
+                    after ^= zobrist[enemy, np.uint64(stone)]
+                    stone = np.int64(b.next[np.uint64(stone)])
+                    if stone == q:
+                        break
+    return after
+
+
+@njit
+def may_play(arrays, i, p, zobrist):
+    """Return whether the colour to play may play a stone at p, a point of the board, in position i; also by superko."""
+    b = arrays.boards[i]
+    if not is_legal(b, p):
+        return False
+    n = np.int64(arrays.n_hashes[i])
+    if n > 0:
+        first = np.int64(arrays.first_hash[i])
+        after = hash_after(b, p, zobrist)
+        for k in range(first, first + n):
+            if arrays.hashes[np.uint64(k)] == after:
+                return False
+    return True
+
+
+@njit
+def list_legal(arrays, zobrist, legal):
+    """Set legal[i, row * size + col], uint8[n, size * size + 1], to 1 for legal points; the last column is the pass."""
+    for i in range(len(arrays.boards)):
+        b = arrays.boards[i]
+        size = np.int64(b.board_size)
+        for row in range(size):
+            for col in range(size):
+                legal[i, row * size + col] = may_play(arrays, i, (row + 1) * (size + 1) + col + 1, zobrist)
+        legal[i, size * size] = 1
+
+
+# ---------------------------------------------------------------------------------------------
+# Games
+# ---------------------------------------------------------------------------------------------
+
+
+class MoveLists(NamedTuple):
+    """Games as flat arrays: G games with M moves and S stones set up, all one after another.
+
+    Attributes
+    ----------
+    first_move : int64[G + 1], game g has the moves first_move[g] to first_move[g + 1] - 1
+    color, move : uint8[M], int16[M]: a colour, and a point or PASS
+    first_setup : int64[G + 1], the same of the stones set up at the start
+    setup_color, setup_point : uint8[S], int16[S]
+    next_color : uint8[G], the colour to play after the last move; EMPTY: the other one
+    komi : float32[G]
+    """
+
+    first_move: np.ndarray
+    color: np.ndarray
+    move: np.ndarray
+    first_setup: np.ndarray
+    setup_color: np.ndarray
+    setup_point: np.ndarray
+    next_color: np.ndarray
+    komi: np.ndarray
+
+
+class Wanted(NamedTuple):
+    """Which positions of which games to make, in ascending order of game and ply.
+
+    Attributes
+    ----------
+    game : int64[n], index of the game
+    ply : int64[n], number of moves before the position
+    row : int64[n], where the position goes
+    """
+
+    game: np.ndarray
+    ply: np.ndarray
+    row: np.ndarray
+
+
+class ReplayScratch(NamedTuple):
+    """What `replay` works in: a board, and the stones and moves of the last H plies in a ring."""
+
+    boards: np.ndarray  # a board record, [1]
+    stones: np.ndarray  # uint8[H, P]
+    moves: np.ndarray  # int16[H]
+
+
+def new_replay_scratch(size: int, history: int) -> ReplayScratch:
+    """Make the scratch of `replay`."""
+    return ReplayScratch(
+        new_boards(1, size), np.zeros((history, n_points(size)), np.uint8), np.zeros(history, np.int16)
+    )
+
+
+@njit
+def place(b, color, p, zobrist):
+    """Play a move that may be illegal or out of turn: return _OK, or what is wrong with it, the board unchanged."""
+    if p != PASS and not (0 < p < b.color.shape[0] and b.color[np.uint64(p)] != BORDER):
+        return _OFF_BOARD
+    if b.to_play != color:
+        b.to_play = color
+        b.ko = 0  # only the other colour is forbidden to retake
+    if not is_legal(b, p):
+        return _ILLEGAL
+    play(b, p, zobrist)
+    return _OK
+
+
+@njit
+def begin_game(games, g, b, zobrist):
+    """Make `b` the position before the first move of game g; return _OK, or what is wrong with a stone."""
+    clear(b, int(b.board_size))  # not a numpy integer: without numba, comparisons with those do not add up
+    for s in range(games.first_setup[g], games.first_setup[g + 1]):
+        p = np.int64(games.setup_point[s])
+        wrong = place(b, np.int64(games.setup_color[s]), p, zobrist) if p != PASS else _OFF_BOARD
+        if wrong:
+            return wrong
+    b.to_play = next_color(games, g, 0, BLACK)
+    b.ko, b.n_moves, b.n_passes, b.n_changed = 0, 0, 0, 0
+    return _OK
+
+
+@inline
+def next_color(games, g, ply, default):
+    """Return the colour to play in game g after so many moves; `default` if the record does not tell."""
+    move = games.first_move[g] + ply
+    color = games.color[move] if move < games.first_move[g + 1] else games.next_color[g]
+    return np.int64(color) if color else np.int64(default)
+
+
+@njit
+def replay(games, wanted, scratch, zobrist, out):
+    """Play games through, and copy the wanted positions out; return -1, or the index of a game with an illegal move.
+
+    games : `MoveLists`; wanted : `Wanted`, each ply at most the moves of its game; out : `PositionArrays`, whose hashes
+    are filled if there is room for the plies of all games that are visited, and one more for each
+    """
+    b = scratch.boards[0]
+    history, points = scratch.stones.shape
+    with_hashes = len(out.hashes) > 0
+    current, ply, first_hash, n_hashes = np.int64(-1), np.int64(0), np.int64(0), np.int64(0)
+    for w in range(len(wanted.game)):
+        g = wanted.game[w]
+        if g != current:
+            current, ply, first_hash = g, 0, n_hashes
+            if begin_game(games, g, b, zobrist):
+                return g
+            _remember(b, scratch, 0, NO_MOVE)
+            if with_hashes:
+                out.hashes[np.uint64(n_hashes)] = b.hash
+                n_hashes += 1
+        while ply < wanted.ply[w]:
+            move = games.first_move[g] + ply
+            p = np.int64(games.move[move])
+            if place(b, np.int64(games.color[move]), p, zobrist):
+                return g
+            ply += 1
+            _remember(b, scratch, ply, p)
+            if with_hashes:
+                out.hashes[np.uint64(n_hashes)] = b.hash
+                n_hashes += 1
+        row = wanted.row[w]
+        copy_record(b, out.boards[row])
+        to_play = next_color(games, g, ply, b.to_play)
+        if to_play != b.to_play:
+            out.boards[row].to_play = to_play
+            out.boards[row].ko = 0
+        for k in range(history):
+            slot = (ply - k) % history
+            for p in range(points):
+                out.stones[row, k, p] = scratch.stones[slot, p] if k <= ply else EMPTY
+            out.moves[row, k] = scratch.moves[slot] if k < ply else NO_MOVE
+        out.komi[row] = games.komi[g]
+        out.first_hash[row] = first_hash
+        out.n_hashes[row] = n_hashes - first_hash
+    return -1
+
+
+@inline
+def _remember(b, scratch, ply, move):
+    """Put the stones after so many plies, and the move that led to them, into the ring."""
+    slot = ply % scratch.stones.shape[0]
+    for p in range(scratch.stones.shape[1]):
+        scratch.stones[slot, p] = b.color[p]
+    scratch.moves[slot] = move
+
+
+@cache
+def _compile(size: int) -> None:
+    """Compile what makes positions."""
+    with compiling(f"positions, {size}x{size}"):
+        arrays = new_positions(1, size, hashes=1)
+        none = np.zeros(0, np.int64)
+        replay(move_lists([]), Wanted(none, none, none), new_replay_scratch(size, HISTORY), zobrist(size), arrays)
+
+
+def move_lists(games: Sequence[Game]) -> MoveLists:
+    """Return the moves of games."""
+
+    def column(rows: Sequence[Sequence[tuple[int, int]]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        first = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+        pairs = np.array([pair for row in rows for pair in row], np.int16).reshape(-1, 2)
+        return first, pairs[:, 0].astype(np.uint8), pairs[:, 1].copy()
+
+    moves, setup = column([game.moves for game in games]), column([game.setup for game in games])
+    to_play = np.array([game.to_play for game in games], np.uint8)
+    return MoveLists(*moves, *setup, to_play, np.array([game.komi for game in games], np.float32))
+
+
+class IllegalMove(RlgoError):
+    """A game has an illegal move; `game` is its index."""
+
+    def __init__(self, game: int) -> None:
+        super().__init__(f"game {game}: illegal move")
+        self.game = game
+
+
+def replayed(games: MoveLists, game: np.ndarray, ply: np.ndarray, size: int, history: int, superko: bool) -> Positions:
+    """Return positions of games, in the order asked for.
+
+    Parameters
+    ----------
+    games : the games, of one board size
+    game, ply : int64[n], which positions: the index of a game, and the number of moves before
+    size : board size
+    history : number of positions whose stones are kept, the current one included
+    superko : keep the hashes of all earlier positions, so that legal moves respect positional superko
+
+    Raises
+    ------
+    IllegalMove : an RlgoError, for a game with an illegal move
+    """
+    order = np.lexsort((ply, game))
+    wanted = Wanted(game[order], ply[order], order)
+    last = np.flatnonzero(np.append(wanted.game[1:] != wanted.game[:-1], True)) if len(game) else order
+    room = int((wanted.ply[last] + 1).sum()) if superko else 0
+    arrays = new_positions(len(game), size, history, room)
+    _compile(size)
+    wrong = replay(games, wanted, new_replay_scratch(size, history), zobrist(size), arrays)
+    if wrong >= 0:
+        raise IllegalMove(wrong)
+    return Positions(size, arrays)
+
+
+# ---------------------------------------------------------------------------------------------
+# For Python
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Positions:
+    """A batch of n positions of one board size, each with its history.
+
+    ``len(positions)`` is n; ``positions[i]``, a slice or an array of indices selects some of them, as another batch.
+    Arrays over the board have row 0 at the bottom (A1 is [0, 0]).
+
+    Attributes
+    ----------
+    size : board size
+    arrays : what compiled code takes, `rlgo.go.positions.PositionArrays`
+
+    >>> import rlgo
+    >>> game = rlgo.Game(9, komi=7.5)
+    >>> game.play("E5")
+    >>> positions = rlgo.Positions.of([game, rlgo.Game(9, komi=5.5)])
+    >>> positions, positions.komi.tolist(), positions.to_play.tolist()
+    (<Positions: 2 of 9x9>, [7.5, 5.5], [2, 1])
+    >>> int(positions.stones()[0, 4, 4]) == rlgo.BLACK
+    True
+    >>> positions.legal().sum(axis=1).tolist()
+    [81, 82]
+    """
+
+    size: int
+    arrays: PositionArrays
+
+    @classmethod
+    def of(cls, games: Any, history: int = HISTORY) -> Positions:
+        """Make the positions of games as they stand, superko included.
+
+        Parameters
+        ----------
+        games : a `Game` or a board record, or a list of them, of one size; a record brings no history, and komi 0
+        history : number of positions whose stones are kept, the current one included
+
+        Raises
+        ------
+        RlgoError : for anything else
+        """
+        given = list(games) if isinstance(games, list | tuple) else [games]
+        if not given:
+            raise RlgoError("positions: expected at least one Game")
+        boards = [board_of(g) for g in given]
+        size = _one_size([int(b.board_size) for b in boards])
+        begun = [g if isinstance(g, Game) else Game(size, 0.0) for g in given]
+        n_moves = np.array([len(g.moves) for g in begun], np.int64)
+        positions = replayed(move_lists(begun), np.arange(len(begun)), n_moves, size, history, True)
+        arrays = positions.arrays
+        for i, (g, b) in enumerate(zip(given, boards, strict=True)):
+            arrays.boards[i] = b
+            if not isinstance(g, Game):
+                arrays.stones[i, 0] = b.color
+                arrays.n_hashes[i] = 0
+        return positions
+
+    @classmethod
+    def along(cls, game: Game, history: int = HISTORY) -> Positions:
+        """Make all positions of a game: before its first move, and after each move.
+
+        >>> import rlgo
+        >>> game = rlgo.Game(9)
+        >>> game.play("E5")
+        >>> rlgo.Positions.along(game)
+        <Positions: 2 of 9x9>
+        """
+        if not isinstance(game, Game):
+            raise RlgoError(f"game = {shown(game)}: expected a Game")
+        plies = np.arange(len(game.moves) + 1)
+        return replayed(move_lists([game]), np.zeros_like(plies), plies, game.size, history, True)
+
+    def __len__(self) -> int:
+        return len(self.arrays.boards)
+
+    def __repr__(self) -> str:
+        return f"<Positions: {len(self):,} of {self.size}x{self.size}>"
+
+    def __getitem__(self, which: Any) -> Positions:
+        if isinstance(which, int | np.integer):
+            which = [range(len(self))[which]]
+        a = self.arrays
+        chosen = {name: getattr(a, name)[which] for name in a._fields if name != "hashes"}
+        return Positions(self.size, PositionArrays(**chosen, hashes=a.hashes))
+
+    @property
+    def history(self) -> int:
+        """H, the number of positions whose stones are kept, the current one included."""
+        return int(self.arrays.stones.shape[1])
+
+    @property
+    def to_play(self) -> np.ndarray:
+        """The colour to play, int32[n]."""
+        return self.arrays.boards["to_play"]
+
+    @property
+    def komi(self) -> np.ndarray:
+        """The points added to White's score, float32[n]."""
+        return self.arrays.komi
+
+    @property
+    def ko(self) -> np.ndarray:
+        """The point that simple ko forbids, or 0, int32[n]."""
+        return self.arrays.boards["ko"]
+
+    @property
+    def last_moves(self) -> np.ndarray:
+        """The last H moves, the latest first, int16[n, H]: points, PASS, or -1 before the first move."""
+        return self.arrays.moves
+
+    def stones(self, ago: int = 0) -> np.ndarray:
+        """Return the stones so many plies ago, uint8[n, size, size]: 0 empty, 1 Black, 2 White."""
+        ago = Whole(ge=0, le=self.history - 1).check("ago", ago)
+        return self.arrays.stones[:, ago, board_points(self.size)]
+
+    def legal(self) -> np.ndarray:
+        """Return the legal moves, bool[n, size * size + 1], by row * size + col; the last is the pass, always legal."""
+        legal = np.zeros((len(self), self.size * self.size + 1), np.uint8)
+        list_legal(self.arrays, zobrist(self.size), legal)
+        return legal.view(bool)
+
+
+@cache
+def board_points(size: int) -> np.ndarray:
+    """Return the points of a board, int64[size, size], row 0 at the bottom."""
+    rows, columns = np.indices((size, size))
+    points = (rows + 1) * (size + 1) + columns + 1
+    points.flags.writeable = False
+    return points
+
+
+def places_of(moves: np.ndarray, size: int) -> np.ndarray:
+    """Return the indices of moves in a policy, int64[n]: row * size + col, size * size for PASS; -1 off the board."""
+    rows, columns = moves // (size + 1) - 1, moves % (size + 1) - 1
+    is_point = (rows >= 0) & (rows < size) & (columns >= 0)
+    return np.where(is_point, rows * size + columns, np.where(moves == PASS, size * size, -1))
+
+
+def _one_size(sizes: Sequence[int]) -> int:
+    if len(set(sizes)) > 1:
+        raise RlgoError(f"positions on boards of size {' and '.join(map(str, sorted(set(sizes))))}: expected one size")
+    return sizes[0]
