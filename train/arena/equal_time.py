@@ -20,7 +20,7 @@ FIRST = 200  # simulations to start with
 _CLOSE = 0.03  # relative difference of the times at which the search for the number ends
 _ROUNDS = 6
 _LARGEST_STEP = 8.0  # factor by which the number changes at most in a round
-_LIMITS = ("simulations", "seconds", "strength")
+_LIMITS = ("simulations", "seconds")  # a level of strength stands for one of them
 
 
 class EqualTime(NamedTuple):
