@@ -10,6 +10,7 @@ from rlgo.go.clock import TimeSettings
 from rlgo.go.coords import from_vertex
 from rlgo.go.draw import board_text
 from rlgo.go.game import COLOR_NAMES
+from rlgo.go.sgf import BadMove
 from rlgo.play.gtp.arguments import parse_color, parse_count, parse_integer, parse_number, parse_seconds, take, vertices
 from rlgo.play.gtp.protocol import command
 from rlgo.play.player import name_of_move
@@ -34,7 +35,7 @@ def clear_board(session: GameSession, _args: list[str]) -> None:
 @command("komi")
 def komi(session: GameSession, args: list[str]) -> None:
     """Set the komi."""
-    (session.game.komi,) = take(args, "KOMI", parse_number)
+    session.set_komi(*take(args, "KOMI", parse_number))
 
 
 @command("fixed_handicap")
@@ -152,7 +153,8 @@ def loadsgf(session: GameSession, args: list[str]) -> None:
     try:
         session.load(name, max(0, int(args[-1]) - 1) if numbered else None)
     except RlgoError as error:
-        raise RlgoError(f"cannot load file: {error}") from None
+        hint = f"; loadsgf {name} {error.n_before + 1} loads what comes before" if isinstance(error, BadMove) else ""
+        raise RlgoError(f"cannot load file: {error}{hint}") from None
 
 
 @command("showboard")
