@@ -33,6 +33,7 @@ from rlgo.base.settings import (
     Policy,
 )
 from train.settings import (
+    AnyPath,
     Count,
     EvenCount,
     Expected,
@@ -74,8 +75,8 @@ FolderName = Annotated[
     Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
     Expected("a folder name of letters, digits, '.', '_' and '-'"),
 ]
-ConfigName = Annotated[Line, Field(min_length=1), Expected("the name of a config")]
-WeightFile = Annotated[Line, Expected("the path of a weight file, or nothing")]
+ConfigName = Annotated[AnyPath, Field(min_length=1), Expected("the name of a config")]
+WeightFile = Annotated[AnyPath, Expected("the path of a weight file, or nothing")]
 Cluster = Annotated[
     Line,
     Field(pattern=r"^((local|auto|(ray://)?[^\s/]+:[0-9]{1,5}))?$"),
@@ -368,7 +369,7 @@ def load_config(path: str | Path, overrides: str | Iterable[str] = ()) -> Config
 def read_toml(file: Path) -> dict[str, Any]:
     """Read a TOML file; an RlgoError names the file and the problem."""
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(file.read_text("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise RlgoError(f"{file}: expected a TOML file in UTF-8: {error.reason}") from None
     except (ValueError, RecursionError) as error:  # besides TOMLDecodeError: numbers too long, brackets too deep

@@ -17,6 +17,7 @@ import threading
 import time
 from typing import IO, NamedTuple, NoReturn
 
+from rlgo.base.decoding import decode
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_SIZE
 from rlgo.go.clock import Clock, TimeSettings
@@ -70,7 +71,7 @@ class GtpClient(Player):
 
         Parameters
         ----------
-        command : split as a shell would; the program is looked up on PATH and in /usr/games.
+        command : split as a shell would, ~ being the home folder; the program is looked up on PATH and in /usr/games.
         size : board size
         timeout : seconds to wait for one answer
 
@@ -79,7 +80,7 @@ class GtpClient(Player):
         RlgoError : if the engine does not start, does not speak GTP, or refuses the size.
         """
         try:
-            self._argv = shlex.split(command)
+            self._argv = [os.path.expanduser(word) for word in shlex.split(command)]
         except ValueError as error:
             raise RlgoError(f"engine {command!r}: {error}") from None
         if not self._argv:
@@ -315,7 +316,7 @@ class GtpClient(Player):
             length += len(line)
             if length > _MOST_BYTES:
                 self._fail_flooded(command)
-            text = line.decode("utf-8", "replace")
+            text = decode(line)
             if text.strip():
                 if not lines and text[0] not in "=?":
                     self._fail_stopped(f"{command}: expected a GTP answer, found {_quoted(text, 40)!r}")
@@ -364,7 +365,7 @@ def _color(color: int) -> str:
 def _quoted(text: str, most: int = _MOST_TEXT) -> str:
     """Return an engine's output on one line, without control characters, of limited length."""
     words = " ".join(text[: 4 * most].split())
-    return "".join(c if c.isprintable() else "?" for c in words[:most])
+    return "".join(c if c.isprintable() and c != "\ufffd" else "?" for c in words[:most])
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -436,7 +437,7 @@ class _Tail:
 
     def last_line(self) -> str:
         """Return the last line that is not empty."""
-        lines = [line for line in self._kept.decode("utf-8", "replace").splitlines() if line.strip()]
+        lines = [line for line in decode(self._kept).splitlines() if line.strip()]
         return lines[-1] if lines else ""
 
     def join(self, seconds: float) -> None:

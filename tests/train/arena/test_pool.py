@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -30,6 +31,27 @@ FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
 @pytest.fixture(autouse=True)
 def _path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("is_guarded", [True, False])
+def test_a_script_runs_once(is_guarded: bool, tmp_path: Path) -> None:
+    """Processes import a script that guards itself, and leave another one alone."""
+    script = tmp_path / "script.py"
+    guard = 'if __name__ == "__main__":' if is_guarded else "if True:"
+    script.write_text(
+        f"""from train import play_match
+print("imported")
+{guard}
+    print("played", play_match("random", "random", 4, size=5, jobs=2, progress=False).games)
+"""
+    )
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert ran.stdout.splitlines().count("played 4") == 1, ran.stderr
+    assert ran.stdout.splitlines().count("imported") == (3 if is_guarded else 1)
+    assert ran.stderr.count("script.py: no `if __name__") == (0 if is_guarded else 1)
+    assert "Traceback" not in ran.stderr
 
 
 @pytest.mark.process
