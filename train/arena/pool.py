@@ -408,27 +408,39 @@ class RayPool(GamePool):
     """One game at a time for each free CPU of a Ray cluster, at most n."""
 
     def __init__(self, cluster: str, n: int | None = None) -> None:
-        """Start the workers.
+        """Start the workers, as soon as a CPU is free.
 
         cluster : see `ray_cluster.connect`
 
         Raises
         ------
-        RlgoError : if there is no such cluster, or none of its CPUs is free.
+        RlgoError : if there is no such cluster, or none of its CPUs becomes free for minutes.
         """
         self._name = f"--cluster {cluster}"
         self._ray, self._is_ours = ray_cluster.connect(cluster, n or 1, setting=self._name)
-        free = int(self._ray.available_resources().get("CPU", 0))  # may include those of machines that have just died
         self.actors: list[Any] = []
-        if not free:
+        try:
+            free = self._wait_for_cpus()
+        except BaseException:
             self.close()
-            raise RlgoError(f"{self._name}: none of its CPUs is free")
+            raise
         self.places = min(n or free, free)
         self._kind = self._ray.remote(_Actor).options(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")
         self.actors = [self._kind.remote(os.getcwd()) for _ in range(self.places)]
         self._starting: set[Any] = set()
         self._deaths = 0  # of processes that were starting, in a row
         self._waits_since, self._has_told = time.monotonic(), False
+
+    def _wait_for_cpus(self) -> int:
+        """Return how many CPUs of the cluster are free, as soon as there is one. RlgoError if there is none for long."""
+        for second in range(int(_START_SECONDS)):
+            free = int(self._ray.available_resources().get("CPU", 0))  # with those of machines that have just died
+            if free:
+                return free
+            if second == 0:
+                console.message(f"rlgo: {self._name}: all of its CPUs are busy; waiting for a free one")
+            time.sleep(1.0)
+        raise RlgoError(f"{self._name}: none of its CPUs was free for {_START_SECONDS:g} s")
 
     def start(self, place: int, task: GameTask) -> Any:
         """Send the game to the actor of a place."""

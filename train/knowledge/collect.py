@@ -108,7 +108,7 @@ def play_games(
     if sgf is not None:
         check_records(sgf, is_new=not shard_paths(Path(out)))
     with open_folder(out, plan.recipe(programs), origin) as folder:
-        done = sum(number <= plan.games for number in folder.numbers)
+        done = first = sum(number <= plan.games for number in folder.numbers)
         if sgf is not None:
             make_folder(sgf)
         with (
@@ -120,9 +120,12 @@ def play_games(
                     raise RlgoError(f"game {task.number}: {record.forfeit}")
                 if sgf is not None:
                     write_atomically(sgf / f"game-{task.number:06}.sgf", record.sgf)
+                if not record.opinions and not done:
+                    console.message(f"rlgo: {plan.player}: reports no search, so its games are kept without any values")
                 folder.add(_study_game(task.number, record))
                 bar.update()
-    return plan.games - done
+                done += 1
+    return done - first
 
 
 def _study_game(number: int, record: GameRecord) -> StudyGame:

@@ -88,7 +88,9 @@ class GtpClient(Player):
         program = find_program(self._argv[0])
         if program is None:
             raise RlgoError(f"engine {self._argv[0]!r} not found on PATH or in /usr/games")
-        self._label = f"engine {self._argv[0]!r}"
+        # Two peers may be one program with other arguments, often after a long path.
+        words = " ".join(self._argv)
+        self.label = f"engine {words if len(words) <= 60 else f'{words[:28]}...{words[-29:]}'!r}"
         self._argv[0] = program
         self.timeout = timeout
         self._known_commands: dict[str, bool] = {}
@@ -139,7 +141,7 @@ class GtpClient(Player):
             p = from_vertex(answer, game.size)
         except RlgoError:
             self._sent_game = None
-            raise EngineError(f"{self._label}: genmove: expected a vertex, found {_quoted(answer, 40)!r}") from None
+            raise EngineError(f"{self.label}: genmove: expected a vertex, found {_quoted(answer, 40)!r}") from None
         # The engine has played its move; if it is not in the game later, the whole game is sent again.
         assert self._sent_game is not None
         self._sent_game.moves.append((color, p))
@@ -241,7 +243,7 @@ class GtpClient(Player):
         timeout : seconds to wait, in place of the client's `timeout`
         """
         if self._process is None:
-            raise EngineError(f"{self._label}: is closed")
+            raise EngineError(f"{self.label}: is closed")
         assert self._process.stdin is not None
         self._is_busy = True
         try:
@@ -253,7 +255,7 @@ class GtpClient(Player):
         self._is_busy = False
         mark, text = lines[0][0], "\n".join([lines[0][1:].strip(), *lines[1:]]).strip()
         if mark == "?":
-            raise EngineError(f"{self._label}: {command}: failed: {_quoted(text) or 'no reason given'}")
+            raise EngineError(f"{self.label}: {command}: failed: {_quoted(text) or 'no reason given'}")
         return text
 
     def close(self) -> None:
@@ -291,7 +293,7 @@ class GtpClient(Player):
                 start_new_session=True,
             )
         except OSError as error:
-            raise EngineError(f"{self._label}: cannot be started: {error.strerror}") from None
+            raise EngineError(f"{self.label}: cannot be started: {error.strerror}") from None
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._output, self._errors = _Lines(self._process.stdout), _Tail(self._process.stderr)
@@ -330,7 +332,7 @@ class GtpClient(Player):
     def _fail_stopped(self, what: str) -> NoReturn:
         """Kill the engine: a late answer would be mistaken for the answer to another command."""
         self.close()
-        raise EngineError(f"{self._label}: {what}")
+        raise EngineError(f"{self.label}: {what}")
 
     def _fail_ended(self, command: str) -> NoReturn:
         process = self._process
@@ -341,7 +343,7 @@ class GtpClient(Player):
         self.close()
         last = self._errors.last_line()
         words = f"; last output: {_quoted(last, 100)}" if last else ""
-        raise EngineError(f"{self._label}: {command}: it ended with status {process.returncode}{words}")
+        raise EngineError(f"{self.label}: {command}: it ended with status {process.returncode}{words}")
 
 
 class _SentGame(NamedTuple):
