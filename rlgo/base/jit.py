@@ -27,6 +27,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -50,6 +51,7 @@ from rlgo.base.sources import PACKAGES, ROOT, kernel_digest
 _COMPILED_FOLDERS = tuple(ROOT / package for package in PACKAGES)
 _VERSIONS_KEPT = 4  # of each folder of machine code
 _PREFIX = "kernels-"
+_TICK_SECONDS = 5.0  # between two dots while something is compiled
 _compiled: set[str] = set()  # already announced in this process
 
 
@@ -347,12 +349,20 @@ def compiling(what: str) -> Iterator[None]:
         yield
         return
     print(f"compiling {what} (first use only) ...", end=" ", file=sys.stderr, flush=True)
-    start = time.perf_counter()
+    start, is_over = time.perf_counter(), threading.Event()
+
+    def tick() -> None:
+        while not is_over.wait(_TICK_SECONDS):
+            print(".", end="", file=sys.stderr, flush=True)
+
+    threading.Thread(target=tick, daemon=True).start()
     try:
         yield
     except BaseException:
         print(file=sys.stderr)
         raise
+    finally:
+        is_over.set()
     print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     _compiled.add(what)
     with suppress(OSError):

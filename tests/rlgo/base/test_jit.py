@@ -57,6 +57,18 @@ def test_compiling_is_told_once(tmp_path: Path, monkeypatch, capsys) -> None:
     assert told() == ""
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_long_compiling_shows_that_it_goes_on(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(jit, "CACHE_DIR", tmp_path)
+    monkeypatch.setattr(jit, "_READ_ONLY_DIR", None)
+    monkeypatch.setattr(jit, "_TICK_SECONDS", 0.001)
+    told = ""
+    with jit.compiling("a game that takes long, 9x9"):
+        while "... .." not in told:
+            told += capsys.readouterr().err
+    assert told.startswith("compiling a game that takes long, 9x9 (first use only) ... ..")
+
+
 def test_another_numpy_has_machine_code_of_its_own(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("RLGO_CACHE_DIR", str(tmp_path))
     here = jit._cache_folders().written
