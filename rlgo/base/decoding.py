@@ -19,7 +19,7 @@ _MARKS = (  # byte order marks; that of UTF-32 begins with that of UTF-16
 _WIDE = {b"A\0\0\0": "utf-32-le", b"\0\0\0A": "utf-32-be", b"A\0A\0": "utf-16-le", b"\0A\0A": "utf-16-be"}
 # Programs name the standard, but write what Microsoft or a successor has added to it.
 _SUPERSETS = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "big5": "cp950", "euc_kr": "cp949"}
-_ESCAPES = {b"\x1b$": ("iso2022_jp_2", "iso2022_kr"), b"~{": ("hz",)}  # the encodings that look like ASCII
+_ESCAPE, _ESCAPED = b"\x1b$", ("iso2022_jp_2", "iso2022_kr")  # encodings that look like ASCII
 _UNUSABLE = {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"}  # no encodings of whole texts
 
 _MOST_JUDGED = 2_000  # characters of a text
@@ -61,9 +61,8 @@ def _readings(data: bytes, declared: str) -> Iterator[str]:
         if utf8 is not None and name in _COMMON and _likelihood(utf8, "") > _likelihood(stated, name) + _CLEARLY:
             yield utf8
         yield stated
-    for escape, names in _ESCAPES.items():
-        if escape in data:
-            yield from (text for n in names if (text := _strictly(data, n)) is not None)
+    if _ESCAPE in data:
+        yield from (text for n in _ESCAPED if (text := _strictly(data, n)) is not None)
     if utf8 is not None:
         yield utf8
     damaged = data.decode("utf-8", "replace")  # as when a name was cut off in the middle of a character

@@ -113,7 +113,7 @@ _STATED_ENCODING = re.compile(rb"(?<![A-Za-z0-9_])CA\s*\[\s*([!-Z^-~]+)\s*\]")
 _SPACE = r"[\s\ufeff\0]*"
 _NAME = r"[^\s\ufeff\0\[\]();\\]+"  # SGF has capitals only; other programs have added digits, "_" and more
 _VALUE = r"\[[^\\\]]*(?:\\.[^\\\]]*)*\]"
-_TOKEN = re.compile(rf"{_SPACE}(?:(?P<mark>[();])|(?P<name>{_NAME})(?={_SPACE}\[)|(?P<value>{_VALUE})|\Z)", re.DOTALL)
+_TOKEN = re.compile(rf"{_SPACE}(?:(?P<mark>[();\]])|(?P<name>{_NAME})(?={_SPACE}\[)|(?P<value>{_VALUE})|\Z)", re.DOTALL)
 _SKIPPED = re.compile(rf"[()]|{_VALUE}|\[", re.DOTALL)
 # A game may lack its first ";", and the first game of a file its "(", too.
 _START = re.compile(rf"\({_SPACE}(?:;|{_NAME}{_SPACE}\[)")
@@ -158,6 +158,11 @@ def _read_record(text: str, i: int) -> tuple[SgfRecord, int]:
             if values is None:
                 raise _misplaced(text, token.start("value"))
             values.append(re.sub(r"\\(?:\r\n|\n\r|\n|\r|(.))", r"\1", token["value"][1:-1], flags=re.DOTALL))
+            continue
+        if token["mark"] == "]":  # as in PB[Ann [3k]], where the first ] should have been escaped
+            if not values or values[-1].count("[") <= values[-1].count("]"):
+                raise _misplaced(text, token.start("mark"))
+            values[-1] += "]"
             continue
         if token["mark"] == "(":
             depth, node, values = depth + 1, None, None
@@ -405,14 +410,15 @@ def _set_up(game: Game, root: _Node, nodes: Sequence[_Node], next_color: int | N
         stones.update(node.setup(game.size))
         to_play = node.whose_turn() or to_play
     placed = sorted((color, p) for p, color in stones.items() if color != EMPTY)
-    if not placed:
+    handicap = root.text("HA") or ""  # some programs describe the game here: HA[even]
+    if not placed and handicap[:1].isdigit():
         most = game.size * game.size - 1
         n = root.integer("HA", 0, most, f"a number from 0 to {most}")
         if n >= 2 and next_color == WHITE:
             raise RlgoError(f"HA[{n}]: expected the handicap stones in AB")
     if placed or to_play:
-        handicap = all(color == BLACK for color, _ in placed)
-        game.set_up(placed, to_play or (WHITE if handicap else BLACK))
+        is_handicap = all(color == BLACK for color, _ in placed)
+        game.set_up(placed, to_play or (WHITE if is_handicap else BLACK))
 
 
 def _play(game: Game, nodes: Sequence[_Node], n_moves: int | None) -> None:

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wild_records import WILD_RECORDS, WildRecord
+
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, WHITE
 from rlgo.go.coords import from_vertex, to_vertex
@@ -148,7 +150,7 @@ def test_the_komi_of_a_game_without_one_is_that_of_the_caller() -> None:
         ("johab", "johab", "이세돌", "좋은 수"),
         ("euc_jp", "euc-jp", "井山裕太", "黒の良い手"),
         ("iso2022_jp", "", "井山", "黒の良い手"),
-        ("hz", "", "己所", "不欲"),
+        ("hz", "HZ", "己所", "不欲"),
         ("utf-8", "", "武宮 정", "Größe ]"),
         ("utf-8", "GB2312", "柯洁", "这步棋很好"),  # wrong, as some programs state it
         ("utf-8", "no-such", "柯洁", "这步棋很好"),
@@ -340,3 +342,17 @@ def test_stones_of_both_colours_are_no_handicap() -> None:
     game = Game(9)
     game.set_up([(BLACK, from_vertex("C3", 9)), (BLACK, from_vertex("D4", 9)), (WHITE, from_vertex("E5", 9))])
     assert b"HA[" not in write_sgf(game, "a", "b")
+
+
+@pytest.mark.parametrize("wild", WILD_RECORDS, ids=[wild.kind for wild in WILD_RECORDS])
+def test_records_of_other_programs(wild: WildRecord) -> None:
+    try:
+        game = read_sgf(wild.data)
+    except RlgoError as error:
+        why = wild.expected.removeprefix("refused: ")
+        assert why != wild.expected
+        assert why in str(error)
+        assert str(error).isprintable()
+    else:
+        found = moves(game) + (f" komi {game.komi:g}" if game.komi != 7.5 else "")
+        assert found == wild.expected.strip()
