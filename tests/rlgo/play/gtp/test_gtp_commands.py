@@ -246,6 +246,14 @@ def test_a_record_without_komi_has_that_of_the_option_or_the_command(tmp_path: P
         assert gtp.game.komi == komi
 
 
+def test_quotes_around_the_name_of_a_record(tmp_path: Path) -> None:
+    (tmp_path / "a game.sgf").write_text("(;SZ[9];B[ee])")
+    gtp = Controller()
+    gtp.ok(f'loadsgf "{tmp_path}/a game.sgf"')
+    assert len(gtp.game.moves) == 1
+    assert gtp.fail(f'loadsgf "{tmp_path}/no game.sgf"').endswith("no game.sgf': no such file")
+
+
 def test_a_record_can_be_loaded_up_to_its_illegal_move(tmp_path: Path) -> None:
     path = tmp_path / "a.sgf"
     path.write_text("(;SZ[9];B[ee];W[cc];B[cc])")
