@@ -11,16 +11,14 @@ exception, ends the run, and libFuzzer writes the input to a file. All further a
 from __future__ import annotations
 
 import sys
+import tomllib
+import types
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import atheris  # noqa: E402
-
-import tomllib  # noqa: E402
-import types  # noqa: E402
-
 from wild_records import WILD_RECORDS  # noqa: E402
 
 import rlgo.base.decoding  # noqa: E402
@@ -31,9 +29,9 @@ from rlgo.base.errors import RlgoError  # noqa: E402
 from rlgo.play.player import RandomPlayer  # noqa: E402
 
 # Instrumented one by one: numba reads the byte code of kernels, which must stay as it is.
-_MODULES = "rlgo.go.sgf rlgo.base.decoding rlgo.go.coords rlgo.play.gtp. rlgo.play.session train.config train.settings tomllib"
+_MODULES = "rlgo.go.sgf rlgo.base.decoding rlgo.go.coords rlgo.play.gtp. rlgo.play.session train.config train.settings"
 _MOST_RECORDS = 3  # played of a collection
-_GTP = b"boardsize 5\nkomi 7.5\nplay b C3\n12 genmove w\nundo\nlist_stones b\nfinal_score\ntime_left b 10 0\n# note\nquit"
+_GTP = b"boardsize 5\nkomi 7.5\nplay b C3\n12 genmove w\nundo\nfinal_score\ntime_left b 10 0\n# note\nquit"
 
 
 def records(data: bytes) -> None:
@@ -93,10 +91,12 @@ def main() -> None:
         (corpus / f"seed-{i:03}").write_bytes(seed)
 
     def once(data: bytes) -> None:
+        why = ""
         try:
             target(data)
         except RlgoError as error:
-            assert str(error).isprintable(), str(error)
+            why = str(error)
+        assert why.isprintable(), why
 
     instrument()
     atheris.Setup([sys.argv[0], *sys.argv[2:]], once)

@@ -32,7 +32,8 @@ def decode(data: bytes, declared: str = "") -> str:
 
     A byte order mark decides; else the declared encoding; else UTF-8; else, of the East Asian encodings that decode
     the data without an error, the one that gives the most likely text; else, or if that is all rare characters,
-    Windows-1252. What no encoding explains becomes U+FFFD. A declared encoding is ignored if Python does not have it, or if it does not fit the data.
+    Windows-1252. What no encoding explains becomes U+FFFD. A declared encoding is ignored if Python does not have it,
+    or if it does not fit the data.
 
     Parameters
     ----------
@@ -82,7 +83,9 @@ def _codec(name: str) -> str:
     except (LookupError, ValueError):
         return ""
     # `bytes.decode` refuses codecs that are none of text, such as base64.
-    return "" if found.name in _UNUSABLE or _strictly(b"", found.name) is None else _SUPERSETS.get(found.name, found.name)
+    if found.name in _UNUSABLE or _strictly(b"", found.name) is None:
+        return ""
+    return _SUPERSETS.get(found.name, found.name)
 
 
 def _strictly(data: bytes, name: str) -> str | None:
@@ -103,8 +106,8 @@ _FREQUENT = {
     "拆碰挖粘职网级贴赢输认数计终准备李张刘陈杨赵黄吴孙马罗谢宋许韩" + _HAN,
     "cp950": "這們來為國說時會對後過發開關實現點戰頭進間問門從當兩長見業無應東動讓黑白棋圍勝負盤攻殺氣劫斷連飛鎮夾頂"
     "拆碰挖黏職網級貼贏輸認數計終準備李張劉陳楊趙黃吳孫馬羅謝宋許韓" + _HAN,
-    "cp949": "이다는의가을에고하지기사한로리어은대자도를시나인아서라해그정수일스들전부으만보주장과제원여게구국면무공상성"
-    "선신유조경연동물우회계안화위비세오생문소미관당있것했습니까요백흑집승단바둑김박최강윤임송홍돌호환진석현민준영훈",
+    "cp949": "이다는의가을에고하지기사한로리어은대자도를시나인아서라해그정수일스들전부으만보주장과제원여게구국면무공"
+    "상성선신유조경연동물우회계안화위비세오생문소미관당있것했습니까요백흑집승단바둑김박최강윤임송홍돌호환진석현민준영훈",
     "cp932": "黒白碁棋勝負手局段定石目半終対戦開読時間私国学年月日本第回名人位先" + _HAN,
 }
 _FREQUENT["euc_jp"] = _FREQUENT["cp932"]

@@ -205,7 +205,8 @@ def _misplaced(text: str, i: int) -> RlgoError:
     i += len(text[i:]) - len(text[i:].lstrip())
     line, column = text.count("\n", 0, i) + 1, i - text.rfind("\n", 0, i)
     word = _printable(re.match(rf"{_NAME}|.?", text[i:], re.DOTALL)[0])  # type: ignore[index]  # it always matches
-    expected = {"[": "a property before it, and ] at its end", "]": "[ before it"}.get(word, "a property's value after it")
+    known = {"[": "a property before it, and ] at its end", "]": "[ before it"}
+    expected = known.get(word, "a property's value after it")
     return RlgoError(f"not an SGF game record of Go: line {line}, column {column}: {word}: expected {expected}")
 
 

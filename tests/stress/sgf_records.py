@@ -89,7 +89,7 @@ def attempt(data: bytes, path: Path, draw: random.Random) -> Outcome:
             game = read_sgf(data, n_moves=draw.choice([None, None, 0, 5]))
     except RlgoError as error:
         text = str(error)
-        well = text and "\n" not in text and ("b'" not in text or b"b'" in data) and len(text) < 400 and text.isprintable()
+        well = text and len(text) < 400 and text.isprintable() and ("b'" not in text or b"b'" in data)
         return Outcome("refused", failure="" if well else f"{data!r}: {text!r}")
     except Exception:
         return Outcome("traceback", failure=f"{data!r}: {traceback.format_exc(limit=-2)}")

@@ -432,7 +432,7 @@ class RayPool(GamePool):
         self._waits_since, self._has_told = time.monotonic(), False
 
     def _wait_for_cpus(self) -> int:
-        """Return how many CPUs of the cluster are free, as soon as there is one. RlgoError if there is none for long."""
+        """Wait for a free CPU of the cluster, and return how many there are. RlgoError if there is none for long."""
         for second in range(int(_START_SECONDS)):
             free = int(self._ray.available_resources().get("CPU", 0))  # with those of machines that have just died
             if free:

@@ -145,7 +145,7 @@ class Imported:
 
     games: int = 0  # added
     copies: int = 0  # of games that the folder holds already
-    bad: dict[str, str] = field(default_factory=dict)  # why games were left out, by file, and "game N" where it has several
+    bad: dict[str, str] = field(default_factory=dict)  # why games were left out, by file and game
 
 
 def import_games(source: Path, out: Path, *, size: int = DEFAULT_SIZE, progress: bool = True) -> Imported:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rlgo.base.decoding import decode
 
 WORDS = {
-    "gb18030": "柯洁 九段|这步棋很好|黑中盘胜|李昌镐|聂卫平|中国围棋协会|江维杰|党毅飞|白棋角上死了，黑胜。",
+    "gb18030": "柯洁 九段|这步棋很好|黑中盘胜|李昌镐|聂卫平|中国围棋协会|江维杰|党毅飞|白棋角上死了。黑胜。",
     "cp932": "表示|井山裕太|名人戦 第３局|黒番中押し勝ち|これは良い手です|本因坊秀策|能力|予想|一力遼",
     "cp950": "周俊勳|黑中盤勝|這是好棋|許功蓋|王立誠|應氏盃|中華民國|張栩|林海峰",
     "cp949": "이세돌|박정환 9단|흑 불계승|좋은 수|신진서|조훈현|한국기원|바둑|삼성화재배",
@@ -30,7 +30,7 @@ def test_what_is_no_encoding_of_the_text_is_ignored(declared: str) -> None:
 
 def test_a_name_that_was_cut_off_leaves_the_rest_readable() -> None:
     cut = "柯洁".encode()[:-1]
-    assert decode(b"PB[" + cut + "]C[这步棋很好，白棋角上死了]".encode()) == "PB[柯\ufffd]C[这步棋很好，白棋角上死了]"
+    assert decode(b"PB[" + cut + "]C[这步棋很好。白棋角上死了]".encode()) == "PB[柯\ufffd]C[这步棋很好。白棋角上死了]"
 
 
 @given(st.binary(max_size=60), st.sampled_from(["", "utf-8", "Shift_JIS", "GBK", "utf-7", "hz", "cp1252", "latin-1"]))

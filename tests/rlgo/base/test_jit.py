@@ -27,7 +27,7 @@ def test_old_machine_code_is_deleted_and_nothing_else(tmp_path: Path, monkeypatc
             (tmp_path / name / "file").touch()
             os.utime(tmp_path / name, (i, i))
     now = jit._cache_folders().written
-    jit._cache_folders().written
+    jit._cache_folders()
     assert {path.name for path in tmp_path.glob("kernels-*")} == {"kernels-3", "kernels-4", "kernels-5", now.name}
     assert len([*tmp_path.glob("photos-*/file")]) == 6
 

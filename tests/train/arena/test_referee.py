@@ -243,7 +243,7 @@ def test_an_engine_with_another_board_has_lost(wrong: str) -> None:
     assert "its board differs from the referee's, for example at" in result.forfeit_reasons[0]
     both = play_match(wrong + "other-board", wrong + "other-board  again", 2, **FIVE)
     first, second = both.forfeit_reasons
-    assert re.search(r"Black forfeits at move \d+: engine .* its board .* \(White, too: engine .* again': its board", first)
+    assert re.search(r"Black forfeits at move \d+: engine .* board .* \(White, too: engine .* again': its board", first)
     assert second.startswith("game 2: Black")
 
 
@@ -256,7 +256,7 @@ def test_peers_that_fail_in_the_same_way_are_told_apart(wrong: str) -> None:
         for number, (reason, color, name) in enumerate(found, 1):
             assert reason.startswith(f"game {number}: {color} forfeits at move 5: engine '")
             assert f" {name}': {said}" in reason
-    assert result.forfeit_reasons[0].endswith("illegal move Black " + result.forfeit_reasons[0].split()[-2] + " occupied")
+    assert re.search(r"illegal move Black \w\d: occupied$", result.forfeit_reasons[0])
 
 
 @pytest.mark.process

@@ -59,4 +59,3 @@ def test_a_folder_that_cannot_be_written_is_noticed_before_anything_is_compiled(
     with pytest.raises(RlgoError, match=rf"^--out {tmp_path}/a/b: .*: {tmp_path} cannot be written$"):
         check_folder(tmp_path / "a" / "b", "--out ")
     check_folder(tmp_path.parent / "other")
-
