@@ -189,6 +189,11 @@ class Game:
         """The point of the last move, PASS for a pass, None at the start."""
         return self.moves[-1][1] if self.moves else None
 
+    @property
+    def n_played(self) -> int:
+        """The number of moves since the start, with those before an edit, which `moves` lacks; see `edit`."""
+        return len(self.moves) + (0 if self._before_edit is None else self._before_edit.n_played)
+
     def play(self, p: Place, color: int | str | None = None, *, may_repeat: bool = False) -> None:
         """Play for the side to play, or for `color`; then the other side is to play.
 
@@ -391,6 +396,8 @@ class Game:
         >>> game.is_legal("B2")
         True
         """
+        if all(self.board.color[p] == color for p, color in points.items()):
+            return
         before = self.copy()
         colors = {p: color for color in COLOR_NAMES for p in self.stones(color)} | dict(points)
         self._begin_with(sorted((c, p) for p, c in colors.items() if c != EMPTY), self.to_play)

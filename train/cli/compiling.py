@@ -26,7 +26,7 @@ def compile_players(
     ] = None,
     size: Size = DEFAULT_SIZE,
 ) -> None:
-    """Compile in advance, for a container image or the machines of a cluster.
+    """Compile players in advance, for containers and clusters.
 
     The machine code of the players is kept in RLGO_CACHE_DIR, or in ~/.cache/rlgo, so that no game has to wait for it.
     It serves every machine with the same type of CPU, and the same versions of rlgo, numba and numpy, and need not be

@@ -268,8 +268,8 @@ def analyze(
         raise RlgoError(f"{error}; --move {error.n_before} analyses the position before") from None
     if note := record_note(game):
         message(f"rlgo: {file}: {note}")
-    if move is not None and len(game.moves) < move:
-        raise RlgoError(f"--move {move}: the record has {len(game.moves)} moves")
+    if move is not None and game.n_played < move:
+        raise RlgoError(f"--move {move}: the record has {game.n_played} moves")
     asked = make_player(player, game.size, seed)
     asked.warm_up()
     result: Analysis | Curve

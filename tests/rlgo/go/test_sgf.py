@@ -203,7 +203,7 @@ def test_results(result: str, z: float) -> None:
 
 def test_a_position_that_was_edited_is_played_on_from() -> None:
     game = read_sgf(b"(;SZ[9]KM[0.5];B[cc];W[dd];B[ee];AE[cc]AW[gg:hg]PL[W];W[ff];B[aa])")
-    assert moves(game) == "W:F4 B:A9"
+    assert (moves(game), game.n_played) == ("W:F4 B:A9", 5)
     assert [to_vertex(p, 9) for p in game.stones(WHITE)] == ["G3", "H3", "F4", "D6"]
     assert [to_vertex(p, 9) for p in game.stones(BLACK)] == ["E5", "A9"]
     assert read_sgf(write_sgf(game, "a", "b")).moves == game.moves
@@ -217,6 +217,7 @@ def test_a_position_that_was_edited_is_played_on_from() -> None:
     with pytest.raises(RlgoError, match="no move to undo"):
         game.undo()
     assert moves(read_sgf(b"(;SZ[9];B[cc];W[dd];AE[cc];B[cc])", n_moves=1)) == "B:C7"
+    assert moves(read_sgf(b"(;SZ[9];B[cc];W[dd];AB[cc]AE[ee];B[ee])")) == "B:C7 W:D6 B:E5"  # nothing changed
 
 
 @pytest.mark.parametrize(
