@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rlgo.base.errors import CLOSE, RlgoError
+from rlgo.base.errors import CLOSE, RlgoError, printable
 from rlgo.base.resources import config_path
 from rlgo.base.settings import (
     BOARD_SIZE,
@@ -361,7 +361,7 @@ def load_config(path: str | Path, overrides: str | Iterable[str] = ()) -> Config
     if not overrides:
         return config
     for override in overrides:
-        for name, values in _tables(parse_override(override), f"--set {override}").items():
+        for name, values in _tables(parse_override(override), f"--set {printable(override)}").items():
             tables.setdefault(name, {}).update(values)
     return _build(tables, "--set")
 
@@ -449,7 +449,7 @@ def parse_override(text: str) -> dict[str, Any]:
     name, equals, raw = text.partition("=")
     table, dot, key = name.strip().partition(".")
     if not equals or not table:
-        raise RlgoError(f"--set {text}: expected section.key=value")
+        raise RlgoError(f"--set {printable(text)}: expected section.key=value")
     raw = raw.strip()
     try:
         parsed = tomllib.loads(f"value = {raw}")
@@ -475,7 +475,7 @@ def _unknown(name: str, source: str) -> RlgoError:
         hint = f"expected one of {', '.join(map(spelled, SECTIONS[table].fields()))}"
     else:
         hint = f"expected a section: {', '.join(SECTIONS)}"
-    return RlgoError(f"{source}: unknown key {name}; {hint}")
+    return RlgoError(f"{source}: unknown key {printable(name)}; {hint}")
 
 
 # ---------------------------------------------------------------------------------------------

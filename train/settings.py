@@ -38,7 +38,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
 from rlgo.base.bounds import HUGE, Choice, Key, Number, OrWord, Switch, Whole, bounds_of, keys_of, name_of, words_of
-from rlgo.base.errors import RlgoError, cut, nearest, shown
+from rlgo.base.errors import RlgoError, cut, nearest, printable, shown
 from rlgo.base.files import user_path
 from rlgo.base.settings import EVEN_COUNT, FAST_GAMES, PAIRED_GAMES, SIZES
 from rlgo.features.kinds import WINDOWS_WORDS, check_windows
@@ -508,4 +508,4 @@ def unknown_key(key: str, known: Iterable[str], prefix: str = "", aliases: Itera
     names = [spelled(name) for name in known]
     hint = nearest(key, [*names, *aliases], f"expected one of {', '.join(names)}")
     hint = hint.replace("did you mean ", f"did you mean {prefix}")
-    return f"unknown key {prefix}{key}; {hint}"
+    return f"unknown key {prefix}{printable(key)}; {hint}"

@@ -223,6 +223,9 @@ WRONG = [
     ("[policy]\nepsilon = -0.1", "policy.epsilon = -0.1: expected a number from 0 to 1"),
     ("[policy]\ntemperature = 0", "policy.temperature = 0: expected a positive number"),
     ("[policy]\nmax_moves = -1", "policy.max_moves = -1: expected an integer from 0 to 1,444"),
+    # names that are no words
+    ('[run]\n"ga\\nmes\\u0000" = 1', "unknown key run.ga mes?; did you mean run.games?"),
+    (f'"{"x" * 90}" = 1', f"unknown key {'x' * 57}...; expected a section: "),
     # not TOML
     ("[run", "not valid TOML: "),
     ("[run]\ngames = 1\ngames = 2", "not valid TOML: "),
