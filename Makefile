@@ -8,7 +8,7 @@ PYTHON ?= $(or $(shell for python in python3.13 python3.12 python3.11 python3; d
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check
 CONFIG ?= configs/quick.toml
 
 .DEFAULT_GOAL := help
@@ -62,7 +62,11 @@ clean:  ## remove what can be made again: .venv and caches (runs stay)
 	rm -rf $(VENV) build dist .cache .pytest_cache .hypothesis .ruff_cache .mypy_cache
 	find rlgo mcts train tests -name __pycache__ -prune -exec rm -rf {} +
 
-# Set-up, once, and again when pyproject.toml changes.
+# Set-up, once, and again when pyproject.toml changes. pip says what it is doing.
+define install
+	@echo "Installing $(1) into $(VENV), once:"
+	@start=$$(date +%s); $(PIP) install --editable '.[$(2)]' && echo "Installed after $$(( $$(date +%s) - start )) s"
+endef
 
 $(VENV)/venv.stamp:
 	@if [ "$(PYTHON)" = none ]; then \
@@ -70,20 +74,18 @@ $(VENV)/venv.stamp:
 		echo "Install one (on Debian: python3 and python3-venv), or name it: make PYTHON=/path/to/python" >&2; \
 		exit 1; \
 	fi
-	$(PYTHON) -m venv --clear $(VENV)
+	@echo "Making the virtual environment $(VENV) ..."
+	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
 $(VENV)/train.stamp: pyproject.toml $(VENV)/venv.stamp
-	@echo "Installing rlgo and what it needs into $(VENV): a minute or two, once ..."
-	$(PIP) install --editable '.[tensorboard]'
+	$(call install,rlgo and what it needs,tensorboard)
 	@touch $@
 
 $(VENV)/test.stamp: pyproject.toml $(VENV)/venv.stamp
-	@echo "Installing rlgo and what its tests need into $(VENV): a minute or two, once ..."
-	$(PIP) install --editable '.[test]'
+	$(call install,rlgo and what its tests need,test)
 	@touch $@
 
 $(VENV)/docs.stamp: pyproject.toml $(VENV)/venv.stamp
-	@echo "Installing rlgo and what its documentation needs into $(VENV): a minute or two, once ..."
-	$(PIP) install --editable '.[docs]'
+	$(call install,rlgo and what its documentation needs,docs)
 	@touch $@

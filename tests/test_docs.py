@@ -61,7 +61,7 @@ def test_python_block_runs(code, tmp_path, monkeypatch):
         if line in code:
             pytest.importorskip(module)
     monkeypatch.chdir(tmp_path)
-    names: dict = {"__name__": "documentation"}
+    names: dict = {"__name__": "__main__"}
     exec(compile(code, "documentation", "exec"), names)
 
 

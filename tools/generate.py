@@ -72,7 +72,7 @@ def generated_pages() -> dict[Path, str]:
         },
         DOCS / "benchmarks.md": {"bench": markdown_table(bench)},
         DOCS / "engine.md": {"levels": levels_table(RESULTS / "strength.json")},
-        DOCS / "reliability.md": {"stress": stress_table(RESULTS / "stress")},
+        DOCS / "reliability.md": {"stress": stress_table(RESULTS / "stress"), "wild": wild_table()},
     }
     pages = {path: fill(path.read_text("utf-8"), tables) for path, tables in blocks.items()}
     return {**pages, DOCS / "players.md": players_page()}
@@ -139,6 +139,28 @@ def stress_table(folder: Path) -> str:
         hours = f"{r['machine_seconds'] / 3600:.2f}"
         rows.append([r["subject"], r["promise"], tried, f"{r['failures']:,}", hours, command])
     return markdown([["test", "promise", "tried", "failures", "run time (h)", "command"], *rows], align="lllrrl")
+
+
+def wild_table() -> str:
+    """Return the table of `tests/wild_records.py`: records as other programs write them, and what comes of them."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from wild_records import WILD_RECORDS
+
+    from train.console import markdown
+
+    rows = [["record", "reported", "what happens"]]
+    for kind, report, _, expected in WILD_RECORDS:
+        what = expected if expected.startswith("refused") else "read"
+        komi = f", komi {expected.rpartition(' komi ')[2]}" if " komi " in expected else ""
+        name, _, number = report.partition("#")
+        link = f"[{report}](https://github.com/{name}/issues/{number})" if report else ""
+        rows.append([kind, link, f"{what.replace('refused: ', 'refused: `')}`" if what != "read" else what + komi])
+    reported = sum(bool(wild.report) for wild in WILD_RECORDS)
+    refused = sum(wild.expected.startswith("refused") for wild in WILD_RECORDS)
+    return (
+        f"{len(WILD_RECORDS)} kinds, {reported} of them from public reports; {len(WILD_RECORDS) - refused} are read, "
+        f"{refused} are refused with the message shown.\n\n{markdown(rows)}"
+    )
 
 
 def levels_table(path: Path) -> str:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rlgo.base.errors import CLOSE, RlgoError
+from rlgo.base.errors import CLOSE, RlgoError, printable
 from rlgo.base.resources import config_path
 from rlgo.base.settings import (
     BOARD_SIZE,
@@ -32,6 +32,7 @@ from rlgo.base.settings import (
     Policy,
 )
 from train.settings import (
+    AnyPath,
     Count,
     EvenCount,
     Expected,
@@ -73,8 +74,8 @@ FolderName = Annotated[
     Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
     Expected("a folder name of letters, digits, '.', '_' and '-'"),
 ]
-ConfigName = Annotated[Line, Field(min_length=1), Expected("the name of a config")]
-WeightFile = Annotated[Line, Expected("the path of a weight file, or nothing")]
+ConfigName = Annotated[AnyPath, Field(min_length=1), Expected("the name of a config")]
+WeightFile = Annotated[AnyPath, Expected("the path of a weight file, or nothing")]
 Cluster = Annotated[
     Line,
     Field(pattern=r"^((local|auto|(ray://)?[^\s/]+:[0-9]{1,5}))?$"),
@@ -362,7 +363,7 @@ def load_config(path: str | Path, overrides: str | Iterable[str] = ()) -> Config
     if not overrides:
         return config
     for override in overrides:
-        for name, values in _tables(parse_override(override), f"--set {override}").items():
+        for name, values in _tables(parse_override(override), f"--set {printable(override)}").items():
             tables.setdefault(name, {}).update(values)
     return _build(tables, "--set")
 
@@ -370,7 +371,7 @@ def load_config(path: str | Path, overrides: str | Iterable[str] = ()) -> Config
 def read_toml(file: Path) -> dict[str, Any]:
     """Read a TOML file; an RlgoError names the file and the problem."""
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(file.read_text("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise RlgoError(f"{file}: expected a TOML file in UTF-8: {error.reason}") from None
     except (ValueError, RecursionError) as error:  # besides TOMLDecodeError: numbers too long, brackets too deep
@@ -450,7 +451,7 @@ def parse_override(text: str) -> dict[str, Any]:
     name, equals, raw = text.partition("=")
     table, dot, key = name.strip().partition(".")
     if not equals or not table:
-        raise RlgoError(f"--set {text}: expected section.key=value")
+        raise RlgoError(f"--set {printable(text)}: expected section.key=value")
     raw = raw.strip()
     try:
         parsed = tomllib.loads(f"value = {raw}")
@@ -476,7 +477,7 @@ def _unknown(name: str, source: str) -> RlgoError:
         hint = f"expected one of {', '.join(map(spelled, SECTIONS[table].fields()))}"
     else:
         hint = f"expected a section: {', '.join(SECTIONS)}"
-    return RlgoError(f"{source}: unknown key {name}; {hint}")
+    return RlgoError(f"{source}: unknown key {printable(name)}; {hint}")
 
 
 # ---------------------------------------------------------------------------------------------

@@ -38,7 +38,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
 from rlgo.base.bounds import HUGE, Choice, Key, Number, OrWord, Switch, Whole, bounds_of, keys_of, name_of, words_of
-from rlgo.base.errors import RlgoError, cut, nearest, shown
+from rlgo.base.errors import RlgoError, cut, nearest, printable, shown
+from rlgo.base.files import user_path
 from rlgo.base.settings import EVEN_COUNT, FAST_GAMES, PAIRED_GAMES, SIZES
 from rlgo.features.kinds import WINDOWS_WORDS, check_windows
 
@@ -174,6 +175,14 @@ def _printable(value: str) -> str:
     return value
 
 
+def _at_home(value: str) -> str:
+    """Replace a ``~`` or ``~user`` at the start of a path by that home folder, as a shell would."""
+    try:
+        return str(user_path(value)) if value.startswith("~") else value
+    except RlgoError:
+        raise ValueError("no such user") from None
+
+
 def _ascending(value: tuple[int, ...]) -> tuple[int, ...]:
     if list(value) != sorted({*value} & {*SIZES}):
         raise ValueError("not an ascending subset")
@@ -192,13 +201,14 @@ Count = Annotated[int, BeforeValidator(_whole), Field(le=HUGE)]
 EvenCount = Annotated[Count, Within(EVEN_COUNT)]
 PairedGames = Annotated[Count, Within(PAIRED_GAMES)]
 FastGameCount = Annotated[Count, Within(FAST_GAMES)]
-# Any text on one line; `Path` may be empty, `Name` and `Folder` may not.
+# Any text on one line; paths, which may begin with ~. `AnyPath` and `Path` may be empty, `Name` and `Folder` may not.
 Line = Annotated[str, AfterValidator(_printable)]
-Path = Annotated[Line, Expected("the path of a file, or nothing")]
-Shipped = Annotated[Line, Expected("the path of a file, the name of a shipped one, or nothing")]
-Memory = Annotated[Line, Expected("the path of a file, the name of a shipped one, none, or nothing")]
-FirstPhase = Annotated[Line, Expected("a player spec with semicolons, the path of its file, or nothing")]
-Folder = Annotated[Line, Field(min_length=1), Expected("the path of a folder")]
+AnyPath = Annotated[Line, AfterValidator(_at_home), Expected("a path, or nothing")]
+Path = Annotated[AnyPath, Expected("the path of a file, or nothing")]
+Shipped = Annotated[AnyPath, Expected("the path of a file, the name of a shipped one, or nothing")]
+Memory = Annotated[AnyPath, Expected("the path of a file, the name of a shipped one, none, or nothing")]
+FirstPhase = Annotated[AnyPath, Expected("a player spec with semicolons, the path of its file, or nothing")]
+Folder = Annotated[AnyPath, Field(min_length=1), Expected("the path of a folder")]
 Name = Annotated[Line, Field(min_length=1), Expected("a name")]
 SpecText = Annotated[Line, Field(min_length=1), Expected("a player spec")]
 Sizes = Annotated[
@@ -498,4 +508,4 @@ def unknown_key(key: str, known: Iterable[str], prefix: str = "", aliases: Itera
     names = [spelled(name) for name in known]
     hint = nearest(key, [*names, *aliases], f"expected one of {', '.join(names)}")
     hint = hint.replace("did you mean ", f"did you mean {prefix}")
-    return f"unknown key {prefix}{key}; {hint}"
+    return f"unknown key {prefix}{printable(key)}; {hint}"

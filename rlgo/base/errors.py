@@ -35,6 +35,11 @@ def cut(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
+def printable(text: str) -> str:
+    """Show a name in a message as it is, but on one line, shortened, and with ? for what cannot be printed."""
+    return cut("".join(c if c.isprintable() else "?" for c in " ".join(text.split())))
+
+
 def nearest(word: str, known: Iterable[str], otherwise: str = "") -> str:
     """Suggest a correction of a wrong word: the closest known word, or else the list of all.
 

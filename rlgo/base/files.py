@@ -93,6 +93,24 @@ def make_folder(path: str | Path) -> None:
         raise unwritable(path, error) from None
 
 
+ELSEWHERE = "choose another folder with --out"
+
+
+def check_folder(path: str | Path, name: str = "", hint: str = "") -> None:
+    """Raise RlgoError now if files cannot be written below a folder, which need not exist yet.
+
+    name : prefix of the path in the error, such as ``--out ``
+    hint : what to do about it
+    """
+    folder = Path(os.path.abspath(path))
+    while not os.path.lexists(folder) and folder != folder.parent:
+        folder = folder.parent
+    why = "" if os.access(folder, os.W_OK | os.X_OK) else f"{folder} cannot be written"
+    why = why if folder.is_dir() else f"{folder} is a file"
+    if why:
+        raise RlgoError(f"{name}{path}: expected a folder that can be written: {why}{hint}")
+
+
 def check_writable(path: str | Path, name: str = "") -> None:
     """Raise RlgoError now if a file cannot be written, rather than after hours of work.
 

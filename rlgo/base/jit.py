@@ -21,22 +21,25 @@ How kernels are written
 from __future__ import annotations
 
 import atexit
+import getpass
 import os
 import shutil
+import stat
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 from numba.core import cgutils, types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.types.misc import unliteral
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
@@ -48,32 +51,71 @@ from rlgo.base.sources import PACKAGES, ROOT, kernel_digest
 _COMPILED_FOLDERS = tuple(ROOT / package for package in PACKAGES)
 _VERSIONS_KEPT = 4  # of each folder of machine code
 _PREFIX = "kernels-"
+_TICK_SECONDS = 5.0  # between two dots while something is compiled
 _compiled: set[str] = set()  # already announced in this process
 
 
-def _cache_dir() -> Path:
-    """Make the folder for all machine code, and delete all but the latest few of other numba or numpy versions.
+class CacheFolders(NamedTuple):
+    """Where machine code is."""
 
-    If it is not writable, make a temporary folder, which child processes use too.
+    written: Path
+    read_only: Path | None  # searched as well: a cache that comes with a container or a cluster
+
+
+def _cache_folders() -> CacheFolders:
+    """Find the folders of all machine code, and delete all but the latest few of other numba or numpy versions.
+
+    A folder that cannot be written is still read. What it lacks goes to a folder of the user's among the temporary
+    files, which outlasts the process, so that the next one need not compile it again.
     """
-    base = os.environ.get("RLGO_CACHE_DIR") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "rlgo"
-    )
     # Python environments share it, and numpy may not be able to read what another version has pickled.
     name = f"{_PREFIX}numba-{numba.__version__}-numpy-{np.__version__}"
-    folder = Path(base) / name
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    chosen = os.environ.get("RLGO_CACHE_DIR") or ("" if home.startswith("~") else os.path.join(home, "rlgo"))
+    if chosen and _can_write(Path(chosen) / name):
+        found = CacheFolders(Path(chosen) / name, None)
+    else:
+        shared = Path(chosen) / name if chosen and (Path(chosen) / name).is_dir() else None
+        found = CacheFolders(_private_folder(chosen) / name, shared)
+    _can_write(found.written)
+    _keep_latest(found.written, _PREFIX)
+    return found
+
+
+def _can_write(folder: Path) -> bool:
+    """Make a folder if there is none, and return whether files can be made in it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{os.getpid()}"
         probe.touch()
         probe.unlink(missing_ok=True)
     except OSError:
+        return False
+    return True
+
+
+def _private_folder(unwritable: str) -> Path:
+    """Return the user's own folder among the temporary files. It is said when it is made, and only then."""
+    folder = Path(tempfile.gettempdir(), f"rlgo-cache-{os.getuid() if hasattr(os, 'getuid') else getpass.getuser()}")
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        if _is_ours(folder):
+            return folder
+        # Machine code that others could replace is not loaded. This process's children share the new folder.
         os.environ["RLGO_CACHE_DIR"] = base = tempfile.mkdtemp(prefix="rlgo-cache-")
         atexit.register(shutil.rmtree, base, ignore_errors=True)
-        folder = Path(base) / name
-        folder.mkdir()
-    _keep_latest(folder, _PREFIX)
+        return Path(base)
+    why = f"{unwritable} cannot be written" if unwritable else "there is no home folder"
+    print(f"rlgo: {why}: machine code is kept in {folder} (or in RLGO_CACHE_DIR)", file=sys.stderr, flush=True)
     return folder
+
+
+def _is_ours(folder: Path) -> bool:
+    """Return whether a folder belongs to this user, and nobody else can write to it."""
+    found = folder.lstat()
+    owner = os.getuid() if hasattr(os, "getuid") else found.st_uid
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == owner and (os.name != "posix" or not found.st_mode & 0o022)
 
 
 def _keep_latest(folder: Path, prefix: str) -> None:
@@ -88,16 +130,21 @@ def _keep_latest(folder: Path, prefix: str) -> None:
 def _folder_for(what: str, digest: str) -> Path:
     """Return the folder for what is built from sources with this digest."""
     folder = CACHE_DIR / f"{what}-{digest}"
-    if folder.is_dir():
-        with suppress(OSError):
+    with suppress(OSError):  # without it, nothing can be saved, which is said when something should be
+        if folder.is_dir():
             os.utime(folder)
-    else:
-        folder.mkdir(parents=True, exist_ok=True)
-        _keep_latest(folder, f"{what}-")
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            _keep_latest(folder, f"{what}-")
     return folder
 
 
-CACHE_DIR = _cache_dir()
+def _read_only(path: Path) -> Path | None:
+    """Return the counterpart, in the cache that can only be read, of a path in the one that can be written."""
+    return None if _READ_ONLY_DIR is None else _READ_ONLY_DIR / path.relative_to(CACHE_DIR)
+
+
+CACHE_DIR, _READ_ONLY_DIR = _cache_folders()
 numba.config.CACHE_DIR = str(CACHE_DIR / f"others-{kernel_digest()}")  # for users' kernels, which call ours
 # Vectorise sums over short constant loops (off in numba by default): 18 ns against 83 ns for
 # `incremental._renew_strip`.
@@ -180,7 +227,9 @@ class _CopiesShare(_CacheLocator):
         module = ".".join(Path(file).resolve().relative_to(ROOT).with_suffix("").parts)
         self._digest = kernel_digest(module)
         self._path = _folder_for(module, self._digest) / self.subfolder
-        self._path.mkdir(parents=True, exist_ok=True)
+        with suppress(OSError):
+            self._path.mkdir(parents=True, exist_ok=True)
+        self.read_only = _read_only(self._path)
         self._line = function.__code__.co_firstlineno
 
     def get_cache_path(self) -> str:
@@ -221,9 +270,29 @@ class _PartPlaces(CompileResultCacheImpl):
 
 
 class _KernelCache(FunctionCache):
-    """numba's cache of one function; if saving fails, as on a full disk, the program goes on."""
+    """numba's cache of one function, which also reads a cache that cannot be written.
+
+    If saving fails, as on a full disk, the program goes on.
+    """
 
     _impl_class = _KernelPlaces
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        locator = self._impl.locator
+        shared = getattr(locator, "read_only", None)
+        self._shared = shared and IndexDataCacheFile(
+            cache_path=str(shared), filename_base=self._impl.filename_base, source_stamp=locator.get_source_stamp()
+        )
+
+    def _load_overload(self, signature: Any, target_context: Any) -> Any:
+        found = super()._load_overload(signature, target_context)
+        if found is not None or self._shared is None or not self._enabled:
+            return found
+        with suppress(OSError):
+            data = self._shared.load(self._index_key(signature, target_context.codegen()))
+            return None if data is None else self._impl.rebuild(target_context, data)
+        return None
 
     def save_overload(self, signature: Any, code: Any) -> None:
         try:
@@ -274,17 +343,26 @@ def compiling(what: str) -> Iterator[None]:
     what : name shown to users, for instance ``"self-play, 9x9"``
     """
     marker = _folder_for("done", kernel_digest()) / "".join(c if c.isalnum() else "-" for c in what)
-    if what in _compiled or marker.exists() or numba.config.DISABLE_JIT:
+    shared = _read_only(marker)
+    if what in _compiled or marker.exists() or (shared and shared.exists()) or numba.config.DISABLE_JIT:
         _compiled.add(what)  # the marker may vanish: newer sources delete older folders
         yield
         return
     print(f"compiling {what} (first use only) ...", end=" ", file=sys.stderr, flush=True)
-    start = time.perf_counter()
+    start, is_over = time.perf_counter(), threading.Event()
+
+    def tick() -> None:
+        while not is_over.wait(_TICK_SECONDS):
+            print(".", end="", file=sys.stderr, flush=True)
+
+    threading.Thread(target=tick, daemon=True).start()
     try:
         yield
     except BaseException:
         print(file=sys.stderr)
         raise
+    finally:
+        is_over.set()
     print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     _compiled.add(what)
     with suppress(OSError):

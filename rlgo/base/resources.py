@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rlgo.base.bounds import Place
 from rlgo.base.errors import RlgoError, nearest, shown
+from rlgo.base.files import user_path
 
 
 def version() -> str:
@@ -90,7 +91,7 @@ def find_file(name: str | Path, shipped: Mapping[str, Path], folder: Path, what:
     ------
     RlgoError : if there is no such file
     """
-    path = Path(name)
+    path = user_path(str(name))
     if path.is_file():
         return path
     stem = path.stem if path.suffix in (".npz", ".toml") else path.name

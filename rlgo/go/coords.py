@@ -14,7 +14,7 @@ pass                             pass   empty
 ==================  ===========  =====  =====
 
 Rows count upwards in (row, col) and GTP, and downwards in SGF. GTP names columns without the letter I and ignores case.
-SGF files up to 19x19 may also write a pass as tt.
+SGF files up to 19x19 may also write a pass as tt, or as the point beyond the lower right corner (jj).
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def to_sgf(point: int, size: int) -> str:
 
 def from_sgf(text: str, size: int) -> int:
     """Return the point of SGF coordinates, or PASS. RlgoError if they are malformed or off the board."""
-    if text in ("", "tt"):
+    if text in ("", "tt", 2 * _SGF[size : size + 1]):
         return PASS
     letters = _SGF[:size]
     if len(text) != 2 or text[0] not in letters or text[1] not in letters:

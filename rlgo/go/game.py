@@ -9,8 +9,9 @@ This module is not built for speed: searches copy `Game.board` and play on the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -98,6 +99,7 @@ class Game:
     moves : the moves since then, passes included: (colour, point) each
     resigned : the colour that has resigned, or EMPTY
     repetitions : the numbers of the moves, from 1, that repeated an earlier position; see `play`
+    notes : how the game differs from the record that it was read from; see `rlgo.go.sgf.record_note`
     allowed : the only points that `sensible_moves` may list; None: any
 
     >>> import rlgo
@@ -119,8 +121,10 @@ class Game:
         self.moves: list[tuple[int, int]] = []
         self.resigned = EMPTY
         self.repetitions: list[int] = []
+        self.notes: tuple[str, ...] = ()
         self.allowed: frozenset[int] | None = None
         self._first = BLACK
+        self._before_edit: Game | None = None
         self._boards = new_boards(2, size)  # the position, and scratch
         self._points = np.zeros(size * size, np.int64)
         self._hashes = np.zeros(size * size, np.uint64)
@@ -137,8 +141,9 @@ class Game:
         return board_svg(self.board, self.last_move)
 
     def copy(self) -> Game:
-        """Return an independent copy."""
+        """Return an independent copy. So do `copy.copy` and `copy.deepcopy`."""
         other = Game(self.size, self.komi)
+        other.notes, other._before_edit = self.notes, self._before_edit
         other.setup = self.setup.copy()
         other.moves = self.moves.copy()
         other.resigned = self.resigned
@@ -148,6 +153,17 @@ class Game:
         other._boards[:] = self._boards
         other._seen = self._seen.copy()
         return other
+
+    def __copy__(self) -> Game:
+        return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without `board`, which is a part of `_boards`."""
+        return {name: value for name, value in self.__dict__.items() if name != "board"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.board = self._boards[0]
 
     # --- moves ---
 
@@ -172,6 +188,11 @@ class Game:
     def last_move(self) -> int | None:
         """The point of the last move, PASS for a pass, None at the start."""
         return self.moves[-1][1] if self.moves else None
+
+    @property
+    def n_played(self) -> int:
+        """The number of moves since the start, with those before an edit, which `moves` lacks; see `edit`."""
+        return len(self.moves) + (0 if self._before_edit is None else self._before_edit.n_played)
 
     def play(self, p: Place, color: int | str | None = None, *, may_repeat: bool = False) -> None:
         """Play for the side to play, or for `color`; then the other side is to play.
@@ -202,8 +223,15 @@ class Game:
     def undo(self, n: int = 1) -> None:
         """Take the last n moves back, by replaying all others; the colour that made the first of them is to play.
 
-        Stones set up at the start stay. RlgoError if there are fewer moves.
+        Stones set up at the start stay; an edit (see `edit`) is undone with the move before it. RlgoError if there are
+        fewer moves.
         """
+        before, left = self._before_edit, n - len(self.moves)
+        if before is not None and left > 0:
+            earlier = before.copy()
+            earlier.undo(left)
+            self.__setstate__(earlier.__getstate__())
+            return
         if not 1 <= n <= len(self.moves):
             raise RlgoError("no move to undo")
         self._replay(len(self.moves) - n)
@@ -341,8 +369,42 @@ class Game:
             pairs = [(color, p) for color, p in stones]
         except (TypeError, ValueError):
             raise RlgoError(f"stones = {shown(stones)}: expected pairs (colour, point)") from None
-        setup = [(color_of(color), point_of(p, self.size)) for color, p in pairs]
-        to_play = color_of(to_play)
+        self._begin_with([(color_of(color), point_of(p, self.size)) for color, p in pairs], color_of(to_play))
+
+    def edit(self, points: Mapping[int, int]) -> None:
+        """Put stones on the board, or take them off, in the middle of a game.
+
+        The edited position becomes the one that the game begins with, and `moves` is empty. `undo` still takes back the
+        earlier moves. Who is to play stays the same.
+
+        Parameters
+        ----------
+        points : by point, the colour of the stone that stands there from now on, or EMPTY
+
+        Raises
+        ------
+        RlgoError : with the game unchanged, if a chain would have no liberty.
+
+        >>> import rlgo
+        >>> from rlgo.go.board import EMPTY
+        >>> game = rlgo.Game(5)
+        >>> game.play("C3")
+        >>> game.edit({rlgo.from_vertex("C3", 5): EMPTY, rlgo.from_vertex("B2", 5): rlgo.BLACK})
+        >>> game.setup == [(rlgo.BLACK, rlgo.from_vertex("B2", 5))], game.moves
+        (True, [])
+        >>> game.undo()
+        >>> game.is_legal("B2")
+        True
+        """
+        if all(self.board.color[p] == color for p, color in points.items()):
+            return
+        before = self.copy()
+        colors = {p: color for color in COLOR_NAMES for p in self.stones(color)} | dict(points)
+        self._begin_with(sorted((c, p) for p, c in colors.items() if c != EMPTY), self.to_play)
+        self._before_edit = before if before.moves else before._before_edit
+
+    def _begin_with(self, setup: list[tuple[int, int]], to_play: int) -> None:
+        """Begin the game with these stones. RlgoError, with the game unchanged, if they cannot stand there."""
         trial = Game(self.size, self.komi)
         for n_stones, (color, p) in enumerate(setup, 1):
             # If every chain ends up with a liberty, nothing is captured on the way, in any order.
@@ -353,6 +415,7 @@ class Game:
                 raise RlgoError(f"setup {COLOR_NAMES[color]} {name}: {why}")
             trial.play(p)
         self.setup, self.moves, self._first, self.resigned = setup, [], to_play, EMPTY
+        self.repetitions = []
         self._restart()
 
     def fixed_handicap(self, n: int) -> list[int]:

@@ -23,11 +23,11 @@ from typing import NamedTuple
 from rlgo.base.bounds import One, OrNone, Switch
 from rlgo.base.budget import never
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, KOMI
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.clock import Clock, TimeSettings
 from rlgo.go.game import COLOR_NAMES, Game
-from rlgo.go.sgf import load_sgf, repetition_note, write_sgf
+from rlgo.go.sgf import load_sgf, record_note, write_sgf
 from rlgo.play.ownership import CERTAIN, Ownership
 from rlgo.play.player import RESIGN, Candidate, Player, check_player, known_sizes, moves_to_try, won_by
 
@@ -113,6 +113,7 @@ class GameSession:
         self._make = make
         self._made: dict[int, Player] = {}  # by board size, so that learned weights survive changes of size
         self.game = Game(size, komi)
+        self._komi = self.game.komi  # of games that state none
         self._made[size] = self._player_for(size)
         self._prepare(player, size)
         self.player.start_clock(self.clock.settings)
@@ -134,10 +135,15 @@ class GameSession:
     # --- beginning ---
 
     def new_game(self, size: int | None = None, komi: float | None = None) -> None:
-        """Begin a new game; size and komi default to those of the last one. RlgoError for a bad size."""
+        """Begin a new game; size and komi default to those set last. RlgoError for a bad size."""
         size = self.game.size if size is None else size
         player = self._player_for(size)
-        self._begin(Game(size, self.game.komi if komi is None else komi), player)
+        self._begin(Game(size, self._komi if komi is None else komi), player)
+        self._komi = self.game.komi
+
+    def set_komi(self, komi: float) -> None:
+        """Set the komi of this game, and of later ones that do not state their own. RlgoError for a bad value."""
+        self.game.komi = self._komi = KOMI.check("komi", komi)
 
     def set_up(self, stones: Iterable[tuple[int, int]], to_play: int) -> None:
         """Add stones, (colour, point) each, to those that the game begins with. RlgoError after the first move."""
@@ -149,7 +155,7 @@ class GameSession:
         self._own_move_last = False
 
     def load(self, name: str | Path, n_moves: int | None = None) -> None:
-        """Continue from an SGF file. A note on standard error tells of moves that repeat an earlier position.
+        """Continue from an SGF file. A note on standard error tells how the game differs from the record.
 
         Parameters
         ----------
@@ -160,9 +166,9 @@ class GameSession:
         ------
         RlgoError : for a file that is not a game record, and for a board size that the player does not support.
         """
-        game = load_sgf(name, self.game.komi, n_moves)
+        game = load_sgf(name, self._komi, n_moves)
         self._begin(game, self._player_for(game.size))
-        note = repetition_note(game)
+        note = record_note(game)
         if note:
             print_note(f"{name}: {note}")
             self.log(note)

@@ -1,4 +1,4 @@
-"""Random game records, and real ones with damage.
+"""Random game records, and real ones with damage: rlgo's own, and those of other programs (`tests/wild_records.py`).
 
 Each is read, or refused with a one-line error. Records that were read are written and read again: the moves stay the
 same.
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness import ROOT, Outcome, StressTest, main
+from wild_records import WILD_RECORDS
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.game import Game
@@ -24,6 +25,8 @@ _FITTING = "aa cc dd ee ii tt zz ss B W black 1 2 4 9 13 19 9:13 0 -1 6.5 7,5 na
 PROPERTIES = _NAMES.split()
 VALUES = [*_FITTING.split(), *":[é", "\\", "\\]", "", " ", "\x00", "9" * 400, "x" * 3000, "\ufeff"]
 SIZES = (9, 13, 19)
+NAMES = ["表示", "柯洁", "許功蓋", "이세돌", "Größe", "白八十]", "昞"]
+ENCODINGS = ["utf-8", "utf-8", "cp932", "gb18030", "big5", "euc_kr", "johab", "utf-16", "utf-8-sig", "latin-1"]
 
 
 def made_up(draw: random.Random) -> bytes:
@@ -38,7 +41,11 @@ def made_up(draw: random.Random) -> bytes:
         else:
             values = "".join(f"[{draw.choice(VALUES)}]" for _ in range(draw.choice([1, 1, 1, 0, 2])))
             parts.append(draw.choice(PROPERTIES) + values)
-    return ("".join(parts) + draw.choice([")", ")", ""])).encode("utf-8", "replace")
+    encoding, stated = draw.choice(ENCODINGS), draw.choice(ENCODINGS)
+    if draw.random() < 0.3:
+        parts.insert(1, f"CA[{draw.choice([encoding, encoding, stated])}]PW[{draw.choice(NAMES)}]")
+    text = "".join(parts) + draw.choice([")", ")", ""])
+    return text.encode(encoding, "replace") * draw.choice([1, 1, 1, 1, 2])
 
 
 def real_record(draw: random.Random) -> bytes:
@@ -82,7 +89,7 @@ def attempt(data: bytes, path: Path, draw: random.Random) -> Outcome:
             game = read_sgf(data, n_moves=draw.choice([None, None, 0, 5]))
     except RlgoError as error:
         text = str(error)
-        well = text and "\n" not in text and "b'" not in text and len(text) < 400 and text.isprintable()
+        well = text and len(text) < 400 and text.isprintable() and ("b'" not in text or b"b'" in data)
         return Outcome("refused", failure="" if well else f"{data!r}: {text!r}")
     except Exception:
         return Outcome("traceback", failure=f"{data!r}: {traceback.format_exc(limit=-2)}")
@@ -97,7 +104,11 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
         while True:
             if draw.random() < 0.01:
                 records[draw.randrange(len(records))] = real_record(draw)
-            data = made_up(draw) if draw.random() < 0.5 else damaged(draw.choice(records), draw)
+            kind = draw.random()
+            if kind < 0.4:
+                data = made_up(draw)
+            else:
+                data = damaged(draw.choice(records) if kind < 0.7 else draw.choice(WILD_RECORDS).data, draw)
             yield attempt(data, Path(folder) / "record.sgf", draw)
 
 

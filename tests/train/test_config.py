@@ -123,6 +123,23 @@ def test_overrides_come_last_and_the_last_wins(write: Any) -> None:
     assert load_config(path, "run.games=9").run.games == 9
 
 
+def test_a_path_may_begin_at_home(write: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    config = load_config(write('[run]\nout = "~/runs"'), "run.start=~/w.npz")
+    assert (config.run.out, config.run.start) == (f"{tmp_path}/runs", f"{tmp_path}/w.npz")
+    assert load_config(write("")).run.start == ""
+    (tmp_path / "mine.toml").write_text("[run]\ngames = 3")
+    assert load_config("~/mine.toml").run.games == 3
+    with pytest.raises(RlgoError, match=r"run\.out = .*~no-such-user/x.*: expected the path of a folder"):
+        load_config(write('[run]\nout = "~no-such-user/x"'))
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "bom.toml"
+    file.write_bytes(b'\xef\xbb\xbf[run]\nname = "bom"\ngames = 100\n')
+    assert load_config(file).run.name == "bom"
+
+
 def test_config_from_dict() -> None:
     assert config_from_dict({"board": {"size": 5}}) == Config(board=BoardConfig(size=5))
     with pytest.raises(RlgoError, match=r"^here: board.size = 4: expected an integer from 5 to 19$"):
@@ -206,6 +223,9 @@ WRONG = [
     ("[policy]\nepsilon = -0.1", "policy.epsilon = -0.1: expected a number from 0 to 1"),
     ("[policy]\ntemperature = 0", "policy.temperature = 0: expected a positive number"),
     ("[policy]\nmax_moves = -1", "policy.max_moves = -1: expected an integer from 0 to 1,444"),
+    # names that are no words
+    ('[run]\n"ga\\nmes\\u0000" = 1', "unknown key run.ga mes?; did you mean run.games?"),
+    (f'"{"x" * 90}" = 1', f"unknown key {'x' * 57}...; expected a section: "),
     # not TOML
     ("[run", "not valid TOML: "),
     ("[run]\ngames = 1\ngames = 2", "not valid TOML: "),

@@ -8,8 +8,10 @@ which process plays a game, or when.
 from __future__ import annotations
 
 import contextlib
+import functools
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import time
@@ -252,6 +254,7 @@ class ProcessPool(GamePool):
         """Start n processes."""
         self._context = multiprocessing.get_context("spawn")  # not forked: this process may have threads
         self.places = n
+        self._imports_main = _is_guarded(getattr(sys.modules["__main__"], "__file__", None))
         self._workers = [self._spawn() for _ in range(n)]
 
     @property
@@ -262,7 +265,8 @@ class ProcessPool(GamePool):
     def _spawn(self) -> tuple[Any, Connection]:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs, os.environ.get(_SAFE_PATH)), daemon=True)
-        with _environment(_SAFE_PATH, "1"), _without_interrupts():
+        main = contextlib.nullcontext() if self._imports_main else _without_main()
+        with main, _environment(_SAFE_PATH, "1"), _without_interrupts():
             process.start()
         theirs.close()
         return process, ours
@@ -306,6 +310,37 @@ class ProcessPool(GamePool):
             for process, _ in self._workers:
                 if process.is_alive():
                     process.kill()
+
+
+@functools.cache
+def _is_guarded(script: str | None) -> bool:
+    """Return whether processes may import the main module, as they do by default; if not, say so in one line, once.
+
+    They would play the whole script again, unless it asks whether it is the main module.
+    """
+    try:
+        source = "" if script is None else Path(script).read_text("utf-8")
+    except (OSError, ValueError):
+        return True  # a program in a form of its own, which does not run when it is imported
+    if script is None or re.search(r"^if\b.*\b__name__\b", source, re.MULTILINE):
+        return True
+    console.message(
+        f'rlgo: {script}: no `if __name__ == "__main__":`, so processes that play games do not import it; '
+        "they do not know what it registers"
+    )
+    return False
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the file of the main module inside the block, so that processes started there do not import it."""
+    main = sys.modules["__main__"]
+    hidden = {"__file__": main.__dict__.pop("__file__"), "__spec__": main.__spec__}
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        main.__dict__.update(hidden)
 
 
 @contextlib.contextmanager
@@ -373,27 +408,39 @@ class RayPool(GamePool):
     """One game at a time for each free CPU of a Ray cluster, at most n."""
 
     def __init__(self, cluster: str, n: int | None = None) -> None:
-        """Start the workers.
+        """Start the workers, as soon as a CPU is free.
 
         cluster : see `ray_cluster.connect`
 
         Raises
         ------
-        RlgoError : if there is no such cluster, or none of its CPUs is free.
+        RlgoError : if there is no such cluster, or none of its CPUs becomes free for minutes.
         """
         self._name = f"--cluster {cluster}"
         self._ray, self._is_ours = ray_cluster.connect(cluster, n or 1, setting=self._name)
-        free = int(self._ray.available_resources().get("CPU", 0))  # may include those of machines that have just died
         self.actors: list[Any] = []
-        if not free:
+        try:
+            free = self._wait_for_cpus()
+        except BaseException:
             self.close()
-            raise RlgoError(f"{self._name}: none of its CPUs is free")
+            raise
         self.places = min(n or free, free)
         self._kind = self._ray.remote(_Actor).options(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")
         self.actors = [self._kind.remote(os.getcwd()) for _ in range(self.places)]
         self._starting: set[Any] = set()
         self._deaths = 0  # of processes that were starting, in a row
         self._waits_since, self._has_told = time.monotonic(), False
+
+    def _wait_for_cpus(self) -> int:
+        """Wait for a free CPU of the cluster, and return how many there are. RlgoError if there is none for long."""
+        for second in range(int(_START_SECONDS)):
+            free = int(self._ray.available_resources().get("CPU", 0))  # with those of machines that have just died
+            if free:
+                return free
+            if second == 0:
+                console.message(f"rlgo: {self._name}: all of its CPUs are busy; waiting for a free one")
+            time.sleep(1.0)
+        raise RlgoError(f"{self._name}: none of its CPUs was free for {_START_SECONDS:g} s")
 
     def start(self, place: int, task: GameTask) -> Any:
         """Send the game to the actor of a place."""

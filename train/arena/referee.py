@@ -22,7 +22,7 @@ from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.go.sgf import write_sgf
 from rlgo.play.player import RESIGN, Player
 from train import console
-from train.players.engines import EngineError
+from train.players.engines import EngineError, GtpClient
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class _Referee:
             late = self.rules.time is not None and time.monotonic() - start > (self.clock.allows(color) or 0.0)
             raise _Forfeit(color, str(error), "T" if late else "F") from None
         except RlgoError as error:
-            raise _Forfeit(color, f"{player.name}: {error}") from None
+            raise _Forfeit(color, f"{_label(player)}: {error}") from None
         except _Forfeit:
             raise
         except Exception as error:
@@ -192,10 +192,11 @@ class _Referee:
 
     def check_boards(self) -> None:
         """Compare the stones that engines see with the referee's. Raises _Forfeit for the first difference."""
-        for color, player in self.players.items():
-            difference = _board_difference(player, self.game)
+        differences = {color: _board_difference(player, self.game) for color, player in self.players.items()}
+        for color, difference in differences.items():
             if difference:
-                raise _Forfeit(color, difference)
+                other = differences[3 - color]
+                raise _Forfeit(color, f"{difference} ({COLOR_NAMES[3 - color]}, too: {other})" if other else difference)
 
     def end_game(self) -> None:
         """Notify the players that the game is over, and ask engines for the score if the rules require it."""
@@ -219,7 +220,7 @@ class _Referee:
         z, result, reason = self.game.outcome, self.game.result, ""
         if forfeit is not None:
             z, result = float(forfeit.color == WHITE), f"{COLOR_NAMES[3 - forfeit.color][0]}+{forfeit.mark}"
-            reason = f"{COLOR_NAMES[forfeit.color]} forfeits: {forfeit}"
+            reason = f"{COLOR_NAMES[forfeit.color]} forfeits at move {len(self.game.moves) + 1}: {forfeit}"
         sgf = b""
         if self.rules.sgf:
             black, white = names or (self.players[BLACK].name, self.players[WHITE].name)
@@ -241,6 +242,11 @@ class _Referee:
         )
 
 
+def _label(player: Player) -> str:
+    """Return what tells a player apart from its opponent: of an engine, its command."""
+    return player.label if isinstance(player, GtpClient) else player.name
+
+
 def _board_difference(player: Player, game: Game) -> str:
     """Describe how an engine's board differs from the game's; "" if it does not, or if the player has no board."""
     try:
@@ -251,7 +257,7 @@ def _board_difference(player: Player, game: Game) -> str:
             ours = {p for p, c in enumerate(game.board.color.tolist()) if c == color}
             if theirs != ours:
                 vertex = to_vertex(min(theirs ^ ours), game.size)
-                return f"{player.name}: its board differs from the referee's, for example at {vertex}"
+                return f"{_label(player)}: its board differs from the referee's, for example at {vertex}"
     except RlgoError as error:
         return str(error)
     return ""

@@ -35,7 +35,7 @@ import numpy as np
 
 from rlgo.base.bounds import Number, One, OrNone
 from rlgo.base.errors import RlgoError
-from rlgo.base.files import make_folder, read_file, write_atomically
+from rlgo.base.files import ELSEWHERE, check_folder, make_folder, read_file, write_atomically
 from rlgo.base.resources import config_path
 from rlgo.base.settings import WORKERS
 from rlgo.go.clock import parse_time
@@ -270,6 +270,7 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
     """
     s = One(Plan).check("plan", plan).settings
     jobs = OrNone(WORKERS).check("jobs", jobs)
+    check_folder(plan.folder, hint=f"; {ELSEWHERE}")
     path = plan.openings.path
     engines, programs, _ = try_players(list(plan.players.values()), s.size, s.komi, [] if path is None else [path])
     header = {**plan.header, "versions": engines, **programs}

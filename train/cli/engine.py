@@ -255,18 +255,21 @@ def analyze(
     """
     check_outputs(json_file, png)
 
-    from rlgo.go.sgf import load_sgf, repetition_note
+    from rlgo.go.sgf import BadMove, load_sgf, record_note
     from train.config import BoardConfig
     from train.play.analyze import Analysis
     from train.play.analyze import analyze as analyze_position
     from train.play.curve import Curve, curve_of
     from train.players.spec import make_player
 
-    game = load_sgf(file, BoardConfig(komi=komi).komi, move)
-    if game.repetitions:
-        message(f"rlgo: {file}: {repetition_note(game)}")
-    if move is not None and len(game.moves) < move:
-        raise RlgoError(f"--move {move}: the record has {len(game.moves)} moves")
+    try:
+        game = load_sgf(file, BoardConfig(komi=komi).komi, move)
+    except BadMove as error:
+        raise RlgoError(f"{error}; --move {error.n_before} analyses the position before") from None
+    if note := record_note(game):
+        message(f"rlgo: {file}: {note}")
+    if move is not None and game.n_played < move:
+        raise RlgoError(f"--move {move}: the record has {game.n_played} moves")
     asked = make_player(player, game.size, seed)
     asked.warm_up()
     result: Analysis | Curve

@@ -116,9 +116,9 @@ def import_sgf(
     size: Size = DEFAULT_SIZE,
     out: _Out = Path("games"),
 ) -> None:
-    """Read the SGF files in a folder.
+    """Read all games of the SGF files in a folder.
 
-    Files that cannot be used are listed, with the reason. Games that are already there are not added again.
+    Games that cannot be used are listed, with the reason. Games that are already there are not added again.
     """
     from train.config import BoardConfig
 

@@ -18,7 +18,19 @@ from typing import Annotated
 import typer
 
 from rlgo.base.errors import RlgoError
-from train.cli import bench, engine, experiments, games, knowledge, listing, openings, playouts, training, weights
+from train.cli import (
+    bench,
+    compiling,
+    engine,
+    experiments,
+    games,
+    knowledge,
+    listing,
+    openings,
+    playouts,
+    training,
+    weights,
+)
 from train.console import exit_status, prepare_process
 
 app = typer.Typer(
@@ -39,6 +51,7 @@ app.add_typer(playouts.app, name="playouts")
 app.add_typer(engine.app)
 app.add_typer(experiments.app, name="experiment")
 app.add_typer(bench.app)
+app.add_typer(compiling.app)
 
 
 def _print_version(wanted: bool) -> None:

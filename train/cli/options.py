@@ -231,6 +231,8 @@ def check_folder(path: Path | None, option: str = "--sgf") -> None:
     """Raise RlgoError now if `path` is not a folder and cannot become one, rather than after hours of work."""
     if path is not None and path.exists() and not path.is_dir():
         raise RlgoError(f"{option} {path}: expected a folder")
+    if path is not None:
+        files.check_folder(path, f"{option} ")
 
 
 def check_picture(path: Path | None, option: str = "--png") -> None:

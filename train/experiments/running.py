@@ -18,7 +18,7 @@ from typing import Any
 
 from rlgo.base.bounds import One, OrNone, Place, Switch
 from rlgo.base.errors import RlgoError
-from rlgo.base.files import make_folder
+from rlgo.base.files import ELSEWHERE, check_folder, make_folder
 from rlgo.base.settings import WORKERS
 from train.arena.openings import find_openings
 from train.experiments import counts, curves, games
@@ -51,6 +51,7 @@ def run_experiment(
     before = check_run(e, results, play, add, only)
     results, jobs = Place().check("results", results), OrNone(WORKERS).check("jobs", jobs)
     path = results / f"{e.name}.jsonl"
+    check_folder(e.folder, hint=f"; {ELSEWHERE}")
     make_folder(e.folder)
     begun = time.time()
     jobs = jobs or jobs_for(spec for runs in e.runs.values() for spec in runs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -20,7 +20,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder, write_atomically
 from rlgo.base.settings import BOARD_SIZE, COUNT, COUNT_OR_0, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, SEED
 from rlgo.go.rules import most_moves
-from rlgo.go.sgf import komi_of, load_sgf, winner_of
+from rlgo.go.sgf import SgfRecord, read_sgf_file, read_sgf_records
 from rlgo.learning.collection import HELD_OUT, Collection, has_search, is_held_out, shard_paths
 from train import console, provenance
 from train.arena.openings import find_openings
@@ -115,7 +115,7 @@ def play_games(
     if sgf is not None:
         check_records(sgf, is_new=not shard_paths(Path(out)))
     with open_folder(out, plan.recipe(programs), origin) as folder:
-        done = sum(number <= plan.games for number in folder.numbers)
+        done = first = sum(number <= plan.games for number in folder.numbers)
         if sgf is not None:
             make_folder(sgf)
         with (
@@ -133,7 +133,8 @@ def play_games(
                     console.message(f"rlgo: {plan.player} reports no search: {_NO_SEARCH}")
                     is_warned = True
                 bar.update()
-    return plan.games - done
+                done += 1
+    return done - first
 
 
 def _study_game(number: int, record: GameRecord, komi: float) -> StudyGame:
@@ -153,13 +154,13 @@ class Imported:
 
     games: int = 0  # added
     copies: int = 0  # of games that the folder holds already
-    bad: dict[str, str] = field(default_factory=dict)  # why files were left out, by their names
+    bad: dict[str, str] = field(default_factory=dict)  # why games were left out, by file and game
 
 
 def import_games(source: Path, out: Path, *, size: int = DEFAULT_SIZE, progress: bool = True) -> Imported:
-    """Read all SGF files below a folder, and add their main lines to a folder of shards.
+    """Read all games of all SGF files below a folder, and add their main lines to a folder of shards.
 
-    Files that cannot be read, or are of another board size, are listed in the result. A game that the folder holds
+    Games that cannot be read, or are of another board size, are listed in the result. A game that the folder holds
     already is not added again, so the call may be repeated.
 
     Parameters
@@ -184,30 +185,40 @@ def import_games(source: Path, out: Path, *, size: int = DEFAULT_SIZE, progress:
     ):
         number = max(folder.numbers, default=0) + 1
         for path in bar.track(paths):
-            try:
-                game = _read_game(path, size, number)
-            except RlgoError as error:
-                name = str(path.relative_to(source))
-                result.bad[name] = str(error).removeprefix(f"{str(path)!r}: ")
-                continue
-            if game.id in folder.ids:
-                result.copies += 1
-            else:
-                folder.add(game)
-                result.games += 1
-                number += 1
+            for name, record in _records(path, str(path.relative_to(source)), result.bad):
+                try:
+                    game = _study_record(record, size, number)
+                except RlgoError as error:
+                    result.bad[name] = str(error)
+                    continue
+                if game.id in folder.ids:
+                    result.copies += 1
+                else:
+                    folder.add(game)
+                    result.games += 1
+                    number += 1
     return result
 
 
-def _read_game(path: Path, size: int, number: int) -> StudyGame:
-    """Read a game. RlgoError if it cannot be learned from."""
-    game = load_sgf(path)
+def _records(path: Path, name: str, bad: dict[str, str]) -> Iterator[tuple[str, SgfRecord]]:
+    """Yield the games of a file with their names in messages; where it cannot be read any further goes to `bad`."""
+    n = 0
+    try:
+        for record in read_sgf_records(read_sgf_file(path)):
+            n += 1
+            yield (name if n == 1 else f"{name}, game {n}"), record
+    except RlgoError as error:
+        bad[name if n == 0 else f"{name}, game {n + 1}"] = str(error).removeprefix(f"{str(path)!r}: ")
+
+
+def _study_record(record: SgfRecord, size: int, number: int) -> StudyGame:
+    """Return a recorded game as a game to learn from. RlgoError if it cannot be used."""
+    game = record.game()
     if game.size != size:
         raise RlgoError(f"{game.size}x{game.size}: expected {size}x{size}")
     if not game.moves:
         raise RlgoError("no moves")
-    data = path.read_bytes()
-    return StudyGame(number, winner_of(data), game.moves, game.setup, komi=komi_of(data))
+    return StudyGame(number, record.z, game.moves, game.setup, komi=record.komi)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import threading
 import time
 from typing import IO, NamedTuple, NoReturn
 
+from rlgo.base.decoding import decode
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_SIZE
 from rlgo.go.clock import Clock, TimeSettings
@@ -73,7 +74,7 @@ class GtpClient(Player):
 
         Parameters
         ----------
-        command : split as a shell would; the program is looked up on PATH and in /usr/games.
+        command : split as a shell would, ~ being the home folder; the program is looked up on PATH and in /usr/games.
         size : board size
         timeout : seconds to wait for one answer
 
@@ -82,7 +83,7 @@ class GtpClient(Player):
         RlgoError : if the engine does not start, does not speak GTP, or refuses the size.
         """
         try:
-            self._argv = shlex.split(command)
+            self._argv = [os.path.expanduser(word) for word in shlex.split(command)]
         except ValueError as error:
             raise RlgoError(f"engine {command!r}: {error}") from None
         if not self._argv:
@@ -90,7 +91,9 @@ class GtpClient(Player):
         program = find_program(self._argv[0])
         if program is None:
             raise RlgoError(f"engine {self._argv[0]!r} not found on PATH or in /usr/games")
-        self._label = f"engine {self._argv[0]!r}"
+        # Two peers may be one program with other arguments, often after a long path.
+        words = " ".join(self._argv)
+        self.label = f"engine {words if len(words) <= 60 else f'{words[:28]}...{words[-29:]}'!r}"
         self._argv[0] = program
         self.timeout = timeout
         self._known_commands: dict[str, bool] = {}
@@ -141,7 +144,7 @@ class GtpClient(Player):
             p = from_vertex(answer, game.size)
         except RlgoError:
             self._sent_game = None
-            raise EngineError(f"{self._label}: genmove: expected a vertex, found {_quoted(answer, 40)!r}") from None
+            raise EngineError(f"{self.label}: genmove: expected a vertex, found {_quoted(answer, 40)!r}") from None
         # The engine has played its move; if it is not in the game later, the whole game is sent again.
         assert self._sent_game is not None
         self._sent_game.moves.append((color, p))
@@ -165,14 +168,14 @@ class GtpClient(Player):
         self.send_game(game)
         name = next((name for name in _ANALYZE if self.knows(name)), None)
         if name is None:
-            raise EngineError(f"{self._label}: expected an engine that knows {' or '.join(_ANALYZE)}")
+            raise EngineError(f"{self.label}: expected an engine that knows {' or '.join(_ANALYZE)}")
         command = f"{name} {_color(game.to_play)} 10"
         self._write(command)
         deadline, info, most = time.monotonic() + self.timeout, "", 0
         while most < visits:
             line = self._next_line(command, deadline, self.timeout)
             if line.startswith("?"):
-                raise EngineError(f"{self._label}: {command}: failed: {_quoted(line[1:]) or 'no reason given'}")
+                raise EngineError(f"{self.label}: {command}: failed: {_quoted(line[1:]) or 'no reason given'}")
             if line.startswith("info "):
                 info = line
                 most = sum(map(int, re.findall(r" visits (\d+)", info)))
@@ -189,7 +192,7 @@ class GtpClient(Player):
         match = re.search(r" winrate ([0-9.]+(?:e-?\d+)?)", best)
         rate = math.nan if match is None else float(match[1]) / (1 if command.startswith("kata") else 10_000)
         if not 0 <= rate <= 1:
-            raise EngineError(f"{self._label}: {command}: expected a win rate, found {_quoted(info, 60)!r}")
+            raise EngineError(f"{self.label}: {command}: expected a win rate, found {_quoted(info, 60)!r}")
         return rate
 
     def start_clock(self, settings: TimeSettings | None) -> None:
@@ -292,13 +295,13 @@ class GtpClient(Player):
         self._is_busy = False
         mark, text = lines[0][0], "\n".join([lines[0][1:].strip(), *lines[1:]]).strip()
         if mark == "?":
-            raise EngineError(f"{self._label}: {command}: failed: {_quoted(text) or 'no reason given'}")
+            raise EngineError(f"{self.label}: {command}: failed: {_quoted(text) or 'no reason given'}")
         return text
 
     def _write(self, command: str) -> None:
         """Send one command. EngineError if the engine is gone."""
         if self._process is None:
-            raise EngineError(f"{self._label}: is closed")
+            raise EngineError(f"{self.label}: is closed")
         assert self._process.stdin is not None
         self._is_busy = True
         try:
@@ -342,7 +345,7 @@ class GtpClient(Player):
                 process_group=0,
             )
         except OSError as error:
-            raise EngineError(f"{self._label}: cannot be started: {error.strerror}") from None
+            raise EngineError(f"{self.label}: cannot be started: {error.strerror}") from None
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._output, self._errors = _Lines(self._process.stdout), _Tail(self._process.stderr)
@@ -377,7 +380,7 @@ class GtpClient(Player):
             self._fail_flooded(command)
         if line is None:
             self._fail_ended(command)
-        return line.decode("utf-8", "replace")
+        return decode(line)
 
     def _fail_flooded(self, command: str) -> NoReturn:
         self._fail_stopped(f"{command}: more than {_MOST_BYTES:,} bytes without the end of an answer")
@@ -385,7 +388,7 @@ class GtpClient(Player):
     def _fail_stopped(self, what: str) -> NoReturn:
         """Kill the engine: a late answer would be mistaken for the answer to another command."""
         self.close()
-        raise EngineError(f"{self._label}: {what}")
+        raise EngineError(f"{self.label}: {what}")
 
     def _fail_ended(self, command: str) -> NoReturn:
         process = self._process
@@ -396,7 +399,7 @@ class GtpClient(Player):
         self.close()
         last = self._errors.last_line()
         words = f"; last output: {_quoted(last, 100)}" if last else ""
-        raise EngineError(f"{self._label}: {command}: it ended with status {process.returncode}{words}")
+        raise EngineError(f"{self.label}: {command}: it ended with status {process.returncode}{words}")
 
 
 class _SentGame(NamedTuple):
@@ -420,7 +423,7 @@ def _color(color: int) -> str:
 def _quoted(text: str, most: int = _MOST_TEXT) -> str:
     """Return an engine's output on one line, without control characters, of limited length."""
     words = " ".join(text[: 4 * most].split())
-    return "".join(c if c.isprintable() else "?" for c in words[:most])
+    return "".join(c if c.isprintable() and c != "\ufffd" else "?" for c in words[:most])
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -492,7 +495,7 @@ class _Tail:
 
     def last_line(self) -> str:
         """Return the last line that is not empty."""
-        lines = [line for line in self._kept.decode("utf-8", "replace").splitlines() if line.strip()]
+        lines = [line for line in decode(self._kept).splitlines() if line.strip()]
         return lines[-1] if lines else ""
 
     def join(self, seconds: float) -> None:

@@ -60,16 +60,20 @@ class PlayerBot(pyspiel.Bot):
         super().__init__()
         One(pyspiel.Game).check("game", game)
         check_player("player", player)
+        self.player = player
+        self._prepare(game)
+
+    def _prepare(self, game: pyspiel.Game) -> None:
+        """Begin a game on the board and with the komi of `game`. RlgoError as in `__init__`; then nothing changes."""
         if game.get_type().short_name != "go":
             raise RlgoError(f"OpenSpiel's {game}: expected its game go")
         parameters = game.get_parameters()
         if parameters["handicap"]:
             raise RlgoError(f"OpenSpiel's {game}: expected no handicap")
         size = parameters["board_size"]
-        self.player = player
-        self.game = Game(size, parameters["komi"])
-        check_size(player, self.game)
-        self.gave_up = ""
+        empty = Game(size, parameters["komi"])
+        check_size(self.player, empty)
+        self.game, self.gave_up, self._of = empty, "", str(game)
         # OpenSpiel names its actions as GTP does, "B d4".
         root = game.new_initial_state()
         names = {action: root.action_to_string(0, action).split()[1] for action in range(game.num_distinct_actions())}
@@ -110,7 +114,14 @@ class PlayerBot(pyspiel.Bot):
         self.follow(state)
 
     def follow(self, state: pyspiel.State) -> None:
-        """Bring `game` up to the history of a state. RlgoError if its last move repeated a position."""
+        """Bring `game` up to the history of a state. RlgoError if its last move repeated a position.
+
+        The state may be of another game than the last one, with another board size: the same rules hold for it as when
+        the bot was made.
+        """
+        spiel = state.get_game()
+        if str(spiel) != self._of:
+            self._prepare(spiel)
         points = [self._points[action] for action in state.history()]
         known = [p for _, p in self.game.moves]
         if points[: len(known)] != known:

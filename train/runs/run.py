@@ -24,6 +24,7 @@ import numpy as np
 from rlgo.base.bounds import One
 from rlgo.base.budget import BATCH_SECONDS
 from rlgo.base.errors import RlgoError
+from rlgo.base.files import ELSEWHERE, check_folder
 from rlgo.features.formats import load_any
 from rlgo.features.shapes import FeatureSet
 from rlgo.features.weights import Weights, save_weights
@@ -79,6 +80,7 @@ def train(config: Config, progress: bool = True) -> Result:
     """
     One(Config).check("config", config)
     folder = RunFolder(Path(config.run.out) / config.run.name)
+    check_folder(folder.path, hint=f"; {ELSEWHERE}")  # before minutes of compiling
     with learner_of(config, _initial_weights(config)) as learner:
         with folder.build() as new:
             new.write_config(config)

@@ -35,7 +35,7 @@ import numpy as np
 
 from rlgo.base.bounds import One, OrNone
 from rlgo.base.errors import RlgoError
-from rlgo.base.files import make_folder, read_file, write_atomically
+from rlgo.base.files import ELSEWHERE, check_folder, make_folder, read_file, write_atomically
 from rlgo.base.resources import config_path
 from rlgo.base.settings import WORKERS
 from rlgo.features.weights import Weights, load_weights, shipped_weight_sizes, shipped_weights
@@ -319,6 +319,7 @@ def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only
     check_folders(sweep.runs, "give the sweep another name")
     jobs = jobs or jobs_for(sweep.runs)
     try:
+        check_folder(sweep.folder, hint=f"; {ELSEWHERE}")
         make_folder(sweep.folder)
         with RunFolder(sweep.folder).lock():
             write_atomically(sweep.folder / "sweep.toml", read_file(sweep.path))

@@ -59,6 +59,11 @@ def parse_number(text: str) -> float:
     return float(text)
 
 
+def parse_seconds_left(text: str) -> float:
+    """Parse the time that is left. Some controllers let it fall below 0 at the start of overtime, which means 0."""
+    return 0.0 if re.fullmatch(r"-[0-9]{1,9}(\.[0-9]{1,9})?", text) else parse_seconds(text)
+
+
 def parse_seconds(text: str) -> float:
     """Parse a time of at least 0. The standard specifies integers; some controllers send fractions."""
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE
@@ -10,7 +11,17 @@ from rlgo.go.clock import TimeSettings
 from rlgo.go.coords import from_vertex
 from rlgo.go.draw import board_text
 from rlgo.go.game import COLOR_NAMES
-from rlgo.play.gtp.arguments import parse_color, parse_count, parse_integer, parse_number, parse_seconds, take, vertices
+from rlgo.go.sgf import BadMove
+from rlgo.play.gtp.arguments import (
+    parse_color,
+    parse_count,
+    parse_integer,
+    parse_number,
+    parse_seconds,
+    parse_seconds_left,
+    take,
+    vertices,
+)
 from rlgo.play.gtp.protocol import command
 from rlgo.play.player import name_of_move
 from rlgo.play.session import GameSession
@@ -34,7 +45,7 @@ def clear_board(session: GameSession, _args: list[str]) -> None:
 @command("komi")
 def komi(session: GameSession, args: list[str]) -> None:
     """Set the komi."""
-    (session.game.komi,) = take(args, "KOMI", parse_number)
+    session.set_komi(*take(args, "KOMI", parse_number))
 
 
 @command("fixed_handicap")
@@ -102,7 +113,7 @@ def time_settings(session: GameSession, args: list[str]) -> None:
 @command("time_left")
 def time_left(session: GameSession, args: list[str]) -> None:
     """Set the time that a side has left."""
-    color, seconds, stones = take(args, "COLOR TIME STONES", parse_color, parse_seconds, parse_count)
+    color, seconds, stones = take(args, "COLOR TIME STONES", parse_color, parse_seconds_left, parse_count)
     session.set_left(color, seconds, stones)
 
 
@@ -149,10 +160,13 @@ def loadsgf(session: GameSession, args: list[str]) -> None:
     name = " ".join(args[:-1] if numbered else args)
     if not name:
         raise RlgoError("syntax error: expected FILE [MOVE_NUMBER]")
+    if re.fullmatch('".+"', name) and not Path(name).exists():  # GTP has no quotes, but some controllers write them
+        name = name[1:-1]
     try:
         session.load(name, max(0, int(args[-1]) - 1) if numbered else None)
     except RlgoError as error:
-        raise RlgoError(f"cannot load file: {error}") from None
+        hint = f"; loadsgf {name} {error.n_before + 1} loads what comes before" if isinstance(error, BadMove) else ""
+        raise RlgoError(f"cannot load file: {error}{hint}") from None
 
 
 @command("showboard")

@@ -245,10 +245,11 @@ class GtpEngine:
 def split_line(line: str) -> tuple[str, list[str]]:
     """Split a line into its id ("" without one) and its words.
 
-    Control characters are dropped (a tab is a space), then the comment (GTP 2, Section 3.1). Leading digits are the id,
-    even if no command follows.
+    A byte order mark and control characters are dropped (a tab is a space), then the comment (GTP 2, Section 3.1).
+    Leading digits are the id, even if no command follows.
     """
-    text = "".join(c for c in line.replace("\t", " ") if not _is_control(c)).partition("#")[0]
+    line = line.removeprefix("\ufeff").replace("\t", " ")
+    text = "".join(c for c in line if not _is_control(c)).partition("#")[0]
     words = text.split()
     id_ = words.pop(0) if words and re.fullmatch("[0-9]+", words[0]) else ""
     return id_, words

@@ -51,7 +51,8 @@ def run(engine: GtpEngine, source: BinaryIO | None = None, sink: BinaryIO | None
             if line == _TOO_LONG:
                 write(format_answer("?", "", f"line too long: expected at most {_MAX_LINE:,} bytes"))
                 continue
-            answer = engine.handle(line.decode("utf-8", "replace"), write, number)
+            # A file's name may be any bytes.
+            answer = engine.handle(line.decode("utf-8", "surrogateescape"), write, number)
             if answer is not None:
                 write(answer)
 

@@ -26,8 +26,8 @@ def test_old_machine_code_is_deleted_and_nothing_else(tmp_path: Path, monkeypatc
             (tmp_path / name).mkdir()
             (tmp_path / name / "file").touch()
             os.utime(tmp_path / name, (i, i))
-    now = jit._cache_dir()
-    jit._cache_dir()
+    now = jit._cache_folders().written
+    jit._cache_folders()
     assert {path.name for path in tmp_path.glob("kernels-*")} == {"kernels-3", "kernels-4", "kernels-5", now.name}
     assert len([*tmp_path.glob("photos-*/file")]) == 6
 
@@ -36,6 +36,7 @@ def test_old_machine_code_is_deleted_and_nothing_else(tmp_path: Path, monkeypatc
 def test_compiling_is_told_once(tmp_path: Path, monkeypatch, capsys) -> None:
     """To each process once, and to none as long as the machine code is kept."""
     monkeypatch.setattr(jit, "CACHE_DIR", tmp_path)
+    monkeypatch.setattr(jit, "_READ_ONLY_DIR", None)
 
     def told() -> str:
         with jit.compiling("a game, 9x9"):
@@ -56,12 +57,24 @@ def test_compiling_is_told_once(tmp_path: Path, monkeypatch, capsys) -> None:
     assert told() == ""
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_long_compiling_shows_that_it_goes_on(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(jit, "CACHE_DIR", tmp_path)
+    monkeypatch.setattr(jit, "_READ_ONLY_DIR", None)
+    monkeypatch.setattr(jit, "_TICK_SECONDS", 0.001)
+    told = ""
+    with jit.compiling("a game that takes long, 9x9"):
+        while "... .." not in told:
+            told += capsys.readouterr().err
+    assert told.startswith("compiling a game that takes long, 9x9 (first use only) ... ..")
+
+
 def test_another_numpy_has_machine_code_of_its_own(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("RLGO_CACHE_DIR", str(tmp_path))
-    here = jit._cache_dir()
-    assert jit._cache_dir() == here
+    here = jit._cache_folders().written
+    assert jit._cache_folders().written == here
     monkeypatch.setattr("numpy.__version__", "9.9")
-    assert jit._cache_dir() != here
+    assert jit._cache_folders().written != here
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
@@ -108,6 +121,75 @@ def test_copies_of_the_same_sources_share_machine_code(tmp_path: Path) -> None:
     assert misses_and_hits(copy("elsewhere", "rlgo/go/board.py")) == "0 1"
     assert misses_and_hits(copy("here", "rlgo/base/jit.py")) == "1 0"
     assert misses_and_hits(copy("below", "rlgo/base/errors.py")) == "1 0"
+
+
+@pytest.mark.process
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_a_cache_that_cannot_be_written_is_read(tmp_path: Path) -> None:
+    """What it lacks is compiled once, into a folder that outlasts the process."""
+    start = """if True:
+        import errno, pathlib, sys
+        touch = pathlib.Path.touch
+        def read_only(path, *args, **kwargs):
+            if "shared" in path.parts:
+                raise OSError(errno.EROFS, "Read-only file system")
+            touch(path, *args, **kwargs)
+        if sys.argv[1] == "read":
+            pathlib.Path.touch = read_only
+        from rlgo.base.jit import *
+        calls = {"below": lambda: random_below(make_rng(1), 5), "unit": lambda: random_unit(make_rng(1))}
+        for name in sys.argv[2:]:
+            with compiling(name):
+                calls[name]()
+        kernels = random_below, random_unit
+        print(sum(sum(k.stats.cache_misses.values()) for k in kernels))
+    """
+
+    def misses(*arguments: str) -> tuple[int, list[str]]:
+        environment = os.environ | {"RLGO_CACHE_DIR": str(tmp_path / "shared"), "TMPDIR": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-c", start, *arguments], env=environment, check=True, capture_output=True, text=True
+        )
+        return int(done.stdout), done.stderr.splitlines()
+
+    def listing() -> list[tuple[str, int]]:
+        return sorted((str(path), path.stat().st_mtime_ns) for path in (tmp_path / "shared").rglob("*"))
+
+    assert misses("write", "below")[0] == 1
+    before = listing()
+    n, lines = misses("read", "below", "unit")
+    assert n == 1
+    assert [line.split()[0] for line in lines] == ["rlgo:", "compiling"]
+    assert "shared cannot be written: machine code is kept in " in lines[0]
+    assert lines[1].startswith("compiling unit")
+    assert misses("read", "below", "unit") == (0, [])
+    assert listing() == before
+
+
+def test_a_private_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch) -> None:
+    """Machine code is loaded without a check: whoever can write it can run it."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("RLGO_CACHE_DIR", "unchanged")
+    own = jit._private_folder("")
+    assert jit._private_folder("") == own
+    own.chmod(0o777)
+    other = jit._private_folder("")
+    assert other != own
+    assert other.stat().st_mode & 0o077 == 0
+    own.rmdir()
+    own.symlink_to(other)
+    assert jit._private_folder("") not in (own, other)
+
+
+def test_without_a_home_the_cache_is_among_the_temporary_files(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.delenv("RLGO_CACHE_DIR", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    found = jit._cache_folders()
+    assert found.read_only is None
+    assert found.written.parent.parent == tmp_path
+    assert not (Path.cwd() / "~").exists()
 
 
 @pytest.mark.process

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +17,7 @@ from stand_ins import TWO_STONES_SENT
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE, is_eye
-from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.go.coords import from_vertex, point_of, to_vertex
 from rlgo.go.game import Game
 
 
@@ -457,3 +460,27 @@ def test_anything_else_is_refused_in_a_sentence(ask, message: str) -> None:
         ask(game)
     assert message in str(error.value)
     assert (game.moves, game.setup, game.to_play) == ([], [], BLACK)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))])
+def test_a_copy_by_python_is_a_game_of_its_own(copied: Callable[[Game], Game]) -> None:
+    game = Game(9)
+    game.play("E5")
+    other = copied(game)
+    other.play("C3")
+    assert (len(game.moves), len(other.moves)) == (1, 2)
+    assert game.is_legal("C3", "black")
+    assert not other.is_legal("C3", "black")
+    assert other.stones(BLACK) == game.stones(BLACK) == [point_of("E5", 9)]
+    other.undo()
+    assert other.board.tobytes() == game.board.tobytes()
+
+
+def test_an_edit_that_leaves_a_chain_without_liberties_changes_nothing() -> None:
+    game = Game(5)
+    for move in ("A4", "E1", "B5"):
+        game.play(move)
+    with pytest.raises(RlgoError, match="setup White A5: suicide"):
+        game.edit({point_of("A5", 5): WHITE})
+    assert len(game.moves) == 3
+    assert game.stones(WHITE) == [point_of("E1", 5)]

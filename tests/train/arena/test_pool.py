@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, save_weights
 from rlgo.play.player import RandomPlayer
 from train.arena.match import play_match
-from train.arena.pool import GamePool, GameTask, GameWorker, ProcessPool, WorkerDied
+from train.arena.pool import GamePool, GameTask, GameWorker, ProcessPool, RayPool, WorkerDied
 from train.arena.referee import GameRecord, GameRules
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,6 +31,64 @@ FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
 @pytest.fixture(autouse=True)
 def _path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+def test_a_busy_cluster_is_waited_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    class Ray:
+        """Its two CPUs are free after three questions."""
+
+        asked = 0
+        actors: list[Any] = []  # noqa: RUF012
+
+        def available_resources(self) -> dict[str, float]:
+            self.asked += 1
+            return {"CPU": 2.0} if self.asked > 3 else {}
+
+        def remote(self, *_: object) -> Ray:
+            return self
+
+        def options(self, **_: object) -> Ray:
+            return self
+
+        def kill(self, _: object) -> None:
+            pass
+
+        def shutdown(self) -> None:
+            self.asked = -1
+
+    ray = Ray()
+    monkeypatch.setattr("train.ray_cluster.connect", lambda *_, **__: (ray, True))
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    pool = RayPool("auto", 5)
+    assert (ray.asked, pool.places) == (4, 2)
+    pool.close()
+    told = "rlgo: --cluster auto: all of its CPUs are busy; waiting for a free one\n"
+    assert capsys.readouterr().err == told
+    monkeypatch.setattr(ray, "available_resources", dict)
+    with pytest.raises(RlgoError, match=r"^--cluster auto: none of its CPUs was free for 300 s$"):
+        RayPool("auto", 5)
+    assert ray.asked == -1
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("is_guarded", [True, False])
+def test_a_script_runs_once(is_guarded: bool, tmp_path: Path) -> None:
+    """Processes import a script that guards itself, and leave another one alone."""
+    script = tmp_path / "script.py"
+    guard = 'if __name__ == "__main__":' if is_guarded else "if True:"
+    script.write_text(
+        f"""from train import play_match
+print("imported")
+{guard}
+    print("played", play_match("random", "random", 4, size=5, jobs=2, progress=False).games)
+"""
+    )
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert ran.stdout.splitlines().count("played 4") == 1, ran.stderr
+    assert ran.stdout.splitlines().count("imported") == (3 if is_guarded else 1)
+    assert ran.stderr.count("script.py: no `if __name__") == (0 if is_guarded else 1)
+    assert "Traceback" not in ran.stderr
 
 
 @pytest.mark.process

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import signal
 import sys
 import textwrap
@@ -57,9 +58,9 @@ def test_illegal_moves_and_crashes_forfeit(capsys: pytest.CaptureFixture[str]) -
 
     result = play_match(Scripted("a", occupied), passer(), 4, size=5)
     assert (result.wins, result.forfeits, result.black_wins) == (0, 4, 2)
-    assert "game 1: Black forfeits: a: illegal move Black" in result.forfeit_reasons[0]
+    assert "game 1: Black forfeits at move 5: a: illegal move Black" in result.forfeit_reasons[0]
     assert result.forfeit_reasons[0].endswith(": occupied")
-    assert "game 2: White forfeits: a" in capsys.readouterr().err
+    assert "game 2: White forfeits at move 6: a" in capsys.readouterr().err
 
     def crash(_: Game) -> int:
         raise ZeroDivisionError("oh")
@@ -205,6 +206,7 @@ def test_clocks_are_sent_in_whole_seconds(tmp_path: Path) -> None:
 # An engine that is our own, but with something wrong that its arguments name.
 WRONG = textwrap.dedent("""
     import sys, time
+    from rlgo.go.coords import to_vertex
     from rlgo.play.gtp import GtpEngine, run
     from rlgo.play.gtp.protocol import COMMANDS
     from rlgo.play.player import RandomPlayer
@@ -217,6 +219,10 @@ WRONG = textwrap.dedent("""
         engine.register("final_score", lambda session, args: "B+99.5")
     if wrong == "slow":
         engine.register("genmove", lambda session, args: time.sleep(1.5) or genmove(session, args))
+    if wrong == "garbled":
+        engine.register("genmove", lambda session, args: "Z99")
+    if wrong == "illegal":
+        engine.register("genmove", lambda session, args: to_vertex(session.game.moves[0][1], 5))
     if wrong == "deaf":
         engine.register("genmove", lambda session, args: time.sleep(600))
     run(engine)
@@ -235,6 +241,22 @@ def test_an_engine_with_another_board_has_lost(wrong: str) -> None:
     result = play_match("random", wrong + "other-board", 2, **FIVE)
     assert (result.wins, result.forfeits) == (2, 2)
     assert "its board differs from the referee's, for example at" in result.forfeit_reasons[0]
+    both = play_match(wrong + "other-board", wrong + "other-board  again", 2, **FIVE)
+    first, second = both.forfeit_reasons
+    assert re.search(r"Black forfeits at move \d+: engine .* board .* \(White, too: engine .* again': its board", first)
+    assert second.startswith("game 2: Black")
+
+
+@pytest.mark.process
+def test_peers_that_fail_in_the_same_way_are_told_apart(wrong: str) -> None:
+    """By their colours, and by what distinguishes their commands."""
+    for fault, said in (("garbled", "genmove: expected a vertex, found 'z99'"), ("illegal", "illegal move")):
+        result = play_match(wrong + f"{fault} one", wrong + f"{fault} two", 2, **FIVE)
+        found = zip(result.forfeit_reasons, ("Black", "Black"), ("one", "two"), strict=True)
+        for number, (reason, color, name) in enumerate(found, 1):
+            assert reason.startswith(f"game {number}: {color} forfeits at move 5: engine '")
+            assert f" {name}': {said}" in reason
+    assert re.search(r"illegal move Black \w\d: occupied$", result.forfeit_reasons[0])
 
 
 @pytest.mark.process

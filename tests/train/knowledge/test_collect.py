@@ -123,6 +123,23 @@ def test_sgf_files_are_read_and_bad_ones_listed(files: Path, tmp_path: Path) -> 
     assert import_games(files, tmp_path / "games", size=5, progress=False).copies == 4
 
 
+def test_all_games_of_a_collection_are_imported(tmp_path: Path) -> None:
+    (tmp_path / "sgf").mkdir()
+    two = b"(;SZ[5]RE[B+R];B[ee];W[cc];B[dd])\n(;SZ[5]RE[W+R];B[cc];W[ee];B[bb])"
+    (tmp_path / "sgf" / "a.sgf").write_bytes(two)
+    (tmp_path / "sgf" / "b.sgf").write_bytes(two[:-1] + b"(;SZ[9];B[cc])(;SZ[5];B[ee];W[ee])(;SZ[5];B[aa])(;B[")
+    result = import_games(tmp_path / "sgf", tmp_path / "games", size=5, progress=False)
+    assert (result.games, result.copies) == (3, 2)
+    assert {name: reason.rpartition(": ")[2] for name, reason in result.bad.items()} == {
+        "b.sgf, game 3": "expected 5x5",
+        "b.sgf, game 4": "occupied",
+        "b.sgf, game 6": "expected a property before it, and ] at its end",
+    }
+    np.testing.assert_equal(
+        [game.z for game in unpack(read_collection([tmp_path / "games"]).arrays)], [1.0, 0.0, np.nan]
+    )
+
+
 def test_records_of_other_games_are_kept(tmp_path: Path) -> None:
     (tmp_path / "games").mkdir()  # empty
     (tmp_path / "sgf").mkdir()

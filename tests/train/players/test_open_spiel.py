@@ -63,6 +63,17 @@ def state_after(game: pyspiel.Game, moves: str) -> pyspiel.State:
     return state
 
 
+def test_a_bot_follows_states_of_another_size() -> None:
+    bot = PlayerBot(load(9, 7.5), Scripted(points(9, "E5")))
+    nine, five = state_after(load(9), "C3 D4"), state_after(load(5, 3.5), "B2 C3")
+    assert bot.point(bot.step(nine)) == points(9, "E5")[0]
+    bot.player.points = points(5, "D4")
+    assert bot.point(bot.step(five)) == points(5, "D4")[0]
+    assert (bot.game.size, bot.game.komi, [p for _, p in bot.game.moves]) == (5, 3.5, points(5, "B2 C3"))
+    with pytest.raises(RlgoError, match="plays on 5x5"):
+        PlayerBot(load(5), Scripted(sizes=(5,))).step(nine)
+
+
 def points(size: int, names: str) -> list[int]:
     return [from_vertex(name, size) for name in names.split()]
 

@@ -19,12 +19,11 @@ from rlgo.base.files import user_path
 from rlgo.base.resources import config_path
 from train.config import BoardSize, check_keys, read_toml, section_from
 from train.players.spec import parse_spec
-from train.settings import Count, Expected, Line, Section, SpecText, expected, section
+from train.settings import AnyPath, Count, Expected, Line, Section, SpecText, expected, section
 
 _SECRET = "a string of at least 3 ASCII characters, no spaces"  # nosec B105  # in words
 
 Secret = Annotated[str, Field(pattern=r"^([!-~]{3,100})?$"), Expected(_SECRET)]
-AnyPath = Annotated[Line, Expected("a path, or nothing")]
 
 
 @section

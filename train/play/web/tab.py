@@ -87,6 +87,7 @@ class Tab:
     def open(self) -> None:
         """Greet the tab, begin its first game, and make the engine in advance."""
         options, limits = self._options, self._options.limits
+        self._komi = options.komi  # of records that state none
         hello = {
             "type": "hello",
             "version": version(),
@@ -133,6 +134,7 @@ class Tab:
         settings = None if request.time is None else parse_time(request.time)
         game = game_of(request, request.handicap)
         self._check_seats(game, black, white)
+        self._komi = game.komi
         self._begin(game, {BLACK: black, WHITE: white}, settings, request.paused)
 
     def _seat(self, request: ask.Seats) -> None:
@@ -329,7 +331,7 @@ class Tab:
             record = request.sgf.encode()
         else:
             record = self._records.read(str(request.file), self._options.limits.message_bytes)
-        game = read_sgf(record, self.game.komi)
+        game = read_sgf(record, self._komi)
         seats = {color: spec if self._plays(spec, game) else HUMAN for color, spec in self.seats.items()}
         self._begin(game, seats, None, paused=True)
 

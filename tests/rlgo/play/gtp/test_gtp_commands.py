@@ -232,6 +232,38 @@ def test_records_that_cannot_be_loaded(sgf: str, message: str, tmp_path: Path) -
     assert message in answer
 
 
+def test_a_record_without_komi_has_that_of_the_option_or_the_command(tmp_path: Path) -> None:
+    """Not that of the record before."""
+    (tmp_path / "a.sgf").write_text("(;SZ[9]KM[0.5]HA[2]AB[cc][gg];W[ee])")
+    (tmp_path / "b.sgf").write_text("(;SZ[9];B[ee];W[cc])")
+    gtp = Controller(komi=5.5)
+    for line, komi in (("boardsize 9", 5.5), ("komi 6.25", 6.25), ("clear_board", 6.25)):
+        gtp.ok(line)
+        gtp.ok(f"loadsgf {tmp_path / 'a.sgf'}")
+        assert gtp.game.komi == 0.5
+        gtp.ok(line)
+        gtp.ok(f"loadsgf {tmp_path / 'b.sgf'}")
+        assert gtp.game.komi == komi
+
+
+def test_quotes_around_the_name_of_a_record(tmp_path: Path) -> None:
+    (tmp_path / "a game.sgf").write_text("(;SZ[9];B[ee])")
+    gtp = Controller()
+    gtp.ok(f'loadsgf "{tmp_path}/a game.sgf"')
+    assert len(gtp.game.moves) == 1
+    assert gtp.fail(f'loadsgf "{tmp_path}/no game.sgf"').endswith("no game.sgf': no such file")
+
+
+def test_a_record_can_be_loaded_up_to_its_illegal_move(tmp_path: Path) -> None:
+    path = tmp_path / "a.sgf"
+    path.write_text("(;SZ[9];B[ee];W[cc];B[cc])")
+    gtp = Controller()
+    answer = gtp.fail(f"loadsgf {path}")
+    assert answer.endswith(f"move 3: illegal move Black C7: occupied; loadsgf {path} 3 loads what comes before")
+    gtp.ok(f"loadsgf {path} 3")
+    assert len(gtp.game.moves) == 2
+
+
 def test_files_that_cannot_be_loaded(tmp_path: Path) -> None:
     gtp = Controller(Scripted(sizes=(9,)))
     small = tmp_path / "small.sgf"

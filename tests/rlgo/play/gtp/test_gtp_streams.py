@@ -38,6 +38,25 @@ def test_run_stops_at_the_end() -> None:
 
 
 @pytest.mark.slow
+def test_a_byte_order_mark_is_no_part_of_the_first_command() -> None:
+    sink = io.BytesIO()
+    run(GtpEngine(Scripted(), 5), io.BytesIO(b"\xef\xbb\xbf1 protocol_version\nquit\n"), sink)
+    assert sink.getvalue() == b"=1 2\n\n=\n\n"
+
+
+def test_the_name_of_a_file_may_be_any_bytes(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"\xb6\xd4\xbe\xd6.sgf")).write_text("(;SZ[5];B[cc])")
+    engine, sink = GtpEngine(Scripted(), 5), io.BytesIO()
+    lines = b"loadsgf %b/\xb6\xd4\xbe\xd6.sgf\nloadsgf \xb6\xd4\n" % os.fsencode(tmp_path)
+    run(engine, io.BytesIO(lines), sink)
+    assert len(engine.game.moves) == 1
+    good, bad, _ = sink.getvalue().split(b"\n\n")
+    assert good == b"="
+    assert bad.startswith(b"? cannot load file: '")
+    assert bad.isascii()
+    assert bad.endswith(b": no such file")
+
+
 def test_any_bytes_get_a_well_formed_answer(capsys: pytest.CaptureFixture[str]) -> None:
     draw = random.Random(1)
     engine = GtpEngine(RandomPlayer(1))

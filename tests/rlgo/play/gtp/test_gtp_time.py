@@ -35,6 +35,7 @@ class Timed(Scripted):
         ("kgs-time_settings canadian 60 30 10", "time_left b 20 5", 20 / 5 - 0.05),
         ("kgs-time_settings byoyomi 60 10 3", "time_left b 10 3", 10 - 0.05 - 1),
         ("time_settings 60 0 0", "time_left b 0 0", 0.0),
+        ("time_settings 60 0 0", "time_left b -3 0", 0.0),  # as some controllers at the start of overtime
     ],
 )
 def test_players_get_their_share_of_the_time(settings: str, left: str, expected: float | None) -> None:
@@ -57,7 +58,6 @@ def test_players_get_their_share_of_the_time(settings: str, left: str, expected:
         "kgs-time_settings canadian 60 x 10",
         "time_settings -1 0 0",
         "time_settings 60 30 -1",
-        "time_left b -1 0",
         "time_left b nan 0",
         "time_left b 1e3 0",
     ],
