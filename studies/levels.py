@@ -51,7 +51,7 @@ def spec_of(name: str) -> str:
 def play(pair: Pair, folder: Path) -> dict[str, Any]:
     """Play the rest of a match, and return its result; `scores` has A's two games of every opening."""
     file = folder / f"{pair.seed}.jsonl"
-    played = play_match(spec_of(pair.a), spec_of(pair.b), pair.games, seed=pair.seed, results=file)
+    played = play_match(spec_of(pair.a), spec_of(pair.b), pair.games, seed=pair.seed, openings="random:4", results=file)
     if played.interrupted:
         sys.exit(130)
     games = sorted(map(json.loads, file.read_text("utf-8").splitlines()[1:]), key=lambda game: game["game"])

@@ -12,7 +12,7 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rlgo.base.files import make_folder, write_atomically
 from train.arena.match import MatchResult, play_match
@@ -45,7 +45,7 @@ CLAIMS = [
     Claim("heuristic", "a prior", f"heuristic_mc_rave,{_SIMS}", f"mc_rave,{_SIMS}", 9406),
     Claim("rave", "RAVE", f"mc_rave,{_SIMS}", f"uct,c=0.4,{_SIMS}", 9407),
     Claim("dyna2", "a long-term memory", f"dyna2,{_SIMS}", f"td_search,{_SIMS}", 9408),
-    Claim("threads", "two threads, as many simulations", f"rlgo,threads=2,{_SIMS}", f"rlgo,{_SIMS}", 9410),
+    Claim("threads", "two threads, as many simulations", f"rlgo,workers=2,{_SIMS}", f"rlgo,{_SIMS}", 9410),
 ]
 
 
@@ -80,6 +80,12 @@ def row(claim: Claim) -> list[str] | None:
     return [claim.words, f"{claim.games}", *cells, f"{saved:.2f}"]
 
 
+def table() -> str:
+    """Return the table of all claims that have been played."""
+    header = ["claim", "games each", "random", "split", "balanced", "split", "games worth"]
+    return markdown([header, *filter(None, map(row, CLAIMS))])
+
+
 def main(arguments: list[str]) -> None:
     """Play all matches, or print the table."""
     if arguments[:1] != ["--table"]:
@@ -89,8 +95,7 @@ def main(arguments: list[str]) -> None:
         for claim, kind in itertools.product(CLAIMS, KINDS):
             if not path_of(claim, kind).is_file():
                 print(play(claim, kind, folder), flush=True)
-    header: list[Any] = ["claim", "games each", "random", "split", "balanced", "split", "games worth"]
-    print(markdown([header, *filter(None, map(row, CLAIMS))]))
+    print(table())
 
 
 if __name__ == "__main__":

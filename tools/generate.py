@@ -6,6 +6,7 @@ They are between ``<!-- NAME -->`` and ``<!-- /NAME -->``, and come from the raw
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import sys
@@ -72,6 +73,7 @@ def generated_pages() -> dict[Path, str]:
         },
         DOCS / "benchmarks.md": {"bench": markdown_table(bench)},
         DOCS / "engine.md": {"levels": levels_table(RESULTS / "strength.json")},
+        DOCS / "arena.md": {"claims": openings_table()},
         DOCS / "reliability.md": {"stress": stress_table(RESULTS / "stress"), "wild": wild_table()},
     }
     pages = {path: fill(path.read_text("utf-8"), tables) for path, tables in blocks.items()}
@@ -161,6 +163,17 @@ def wild_table() -> str:
         f"{len(WILD_RECORDS)} kinds, {reported} of them from public reports; {len(WILD_RECORDS) - refused} are read, "
         f"{refused} are refused with the message shown.\n\n{markdown(rows)}"
     )
+
+
+def openings_table() -> str:
+    """Return the table of claims that were replayed with both kinds of openings."""
+    spec = importlib.util.spec_from_file_location("openings_study", ROOT / "studies" / "openings.py")
+    assert spec is not None
+    assert spec.loader is not None
+    study = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = study  # named tuples look for their module
+    spec.loader.exec_module(study)
+    return str(study.table())
 
 
 def levels_table(path: Path) -> str:
