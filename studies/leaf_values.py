@@ -20,10 +20,10 @@ from mcts.player import TreeSearch
 from mcts.tree import Tree, edges_of, nodes_in
 from rlgo.go.board import BLACK
 from rlgo.go.game import Game
+from rlgo.learning.collection import Collection, read_collection
 from rlgo.learning.value import ValueFunction
 from rlgo.play.ownership import Ownership
 from rlgo.play.player import moves_to_try
-from train.knowledge.shards import Collection, read_collection
 from train.players import make_player
 
 SHORT, LONG, PLAYOUTS = 300, 2_000, 40  # simulations for the leaves, and for the targets; playouts

@@ -139,7 +139,7 @@ def hash_after(b, p, zobrist):
 
 @njit
 def may_play(arrays, i, p, zobrist):
-    """Return whether the colour to play may play a stone at p, a point of the board, in position i; superko included."""
+    """Return whether the colour to play may play a stone at p, a point of the board, in position i; also by superko."""
     b = arrays.boards[i]
     if not is_legal(b, p):
         return False
@@ -240,7 +240,7 @@ def place(b, color, p, zobrist):
 @njit
 def begin_game(games, g, b, zobrist):
     """Make `b` the position before the first move of game g; return _OK, or what is wrong with a stone."""
-    clear(b, np.int64(b.board_size))
+    clear(b, int(b.board_size))  # not a numpy integer: without numba, comparisons with those do not add up
     for s in range(games.first_setup[g], games.first_setup[g + 1]):
         p = np.int64(games.setup_point[s])
         wrong = place(b, np.int64(games.setup_color[s]), p, zobrist) if p != PASS else _OFF_BOARD
@@ -338,6 +338,14 @@ def move_lists(games: Sequence[Game]) -> MoveLists:
     return MoveLists(*moves, *setup, to_play, np.array([game.komi for game in games], np.float32))
 
 
+class IllegalMove(RlgoError):
+    """A game has an illegal move; `game` is its index."""
+
+    def __init__(self, game: int) -> None:
+        super().__init__(f"game {game}: illegal move")
+        self.game = game
+
+
 def replayed(games: MoveLists, game: np.ndarray, ply: np.ndarray, size: int, history: int, superko: bool) -> Positions:
     """Return positions of games, in the order asked for.
 
@@ -351,7 +359,7 @@ def replayed(games: MoveLists, game: np.ndarray, ply: np.ndarray, size: int, his
 
     Raises
     ------
-    RlgoError : for an illegal move, naming the index of the game
+    IllegalMove : an RlgoError, for a game with an illegal move
     """
     order = np.lexsort((ply, game))
     wanted = Wanted(game[order], ply[order], order)
@@ -361,7 +369,7 @@ def replayed(games: MoveLists, game: np.ndarray, ply: np.ndarray, size: int, his
     _compile(size)
     wrong = replay(games, wanted, new_replay_scratch(size, history), zobrist(size), arrays)
     if wrong >= 0:
-        raise RlgoError(f"game {wrong}: illegal move")
+        raise IllegalMove(wrong)
     return Positions(size, arrays)
 
 
@@ -498,6 +506,13 @@ def board_points(size: int) -> np.ndarray:
     points = (rows + 1) * (size + 1) + columns + 1
     points.flags.writeable = False
     return points
+
+
+def places_of(moves: np.ndarray, size: int) -> np.ndarray:
+    """Return the indices of moves in a policy, int64[n]: row * size + col, size * size for PASS; -1 off the board."""
+    rows, columns = moves // (size + 1) - 1, moves % (size + 1) - 1
+    is_point = (rows >= 0) & (rows < size) & (columns >= 0)
+    return np.where(is_point, rows * size + columns, np.where(moves == PASS, size * size, -1))
 
 
 def _one_size(sizes: Sequence[int]) -> int:

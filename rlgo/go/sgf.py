@@ -237,6 +237,14 @@ def _play(game: Game, nodes: Sequence[_Node], n_moves: int | None) -> None:
             raise RlgoError(f"move {moves}: {error}") from None
 
 
+def komi_of(data: bytes) -> float:
+    """Return the komi that an SGF record states; NaN if it states none, or no valid one."""
+    try:
+        return _komi(_nodes(data)[0], math.nan)
+    except RlgoError:
+        return math.nan
+
+
 def winner_of(data: bytes) -> float:
     """Return the outcome z that an SGF record states: 1 Black won, 0 White won, 0.5 a draw, NaN if it states none."""
     try:

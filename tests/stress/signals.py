@@ -22,7 +22,8 @@ from random_play import random_game
 
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, save_weights
-from train.knowledge.shards import StudyGame, open_folder, read_collection
+from rlgo.learning.collection import read_collection
+from train.knowledge.shards import StudyGame, open_folder
 from train.playouts.targets import load_targets
 
 

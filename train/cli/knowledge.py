@@ -77,8 +77,8 @@ def play(
     check_folder(sgf)
     check_folder(out, "--out")
 
+    from rlgo.learning.collection import read_collection
     from train.knowledge.collect import GamesPlan, describe, play_games
-    from train.knowledge.shards import read_collection
 
     plan = GamesPlan(player, games, checked.size, checked.komi, seed, opening_plies)
     try:
@@ -122,8 +122,8 @@ def info(
     as_data: Annotated[bool, option("--json", "Print JSON.")] = False,
 ) -> None:
     """Describe the games in some folders."""
+    from rlgo.learning.collection import read_collection
     from train.knowledge.collect import describe, summary
-    from train.knowledge.shards import read_collection
 
     games = read_collection(folders)
     print(as_json(summary(games)) if as_data else describe(games))
@@ -161,10 +161,10 @@ def train(
 
     from dataclasses import replace
 
+    from rlgo.learning.collection import read_collection
     from rlgo.moves.patterns import describe, save_patterns
     from train.knowledge import learning
     from train.knowledge.collect import origin_of
-    from train.knowledge.shards import read_collection
 
     settings = PatternSettings(seen, rings, l2, iterations)
     collection = read_collection(folders)
@@ -186,9 +186,9 @@ def measure(file: _File, folders: _Folders, png: PngFile = None, json_file: Json
     """
     check_outputs(json_file, png)
 
+    from rlgo.learning.collection import read_collection
     from rlgo.moves.patterns import find_patterns, load_patterns
     from train.knowledge.learning import accuracy_table, compare
-    from train.knowledge.shards import read_collection
 
     patterns = load_patterns(find_patterns(file))
     found = compare(read_collection(folders), {"patterns": patterns})
@@ -212,8 +212,8 @@ def curve(
     """Measure what learning from more games is worth."""
     check_outputs(json_file, png)
 
+    from rlgo.learning.collection import read_collection
     from train.knowledge.learning import curve_table, learning_curve
-    from train.knowledge.shards import read_collection
 
     points = learning_curve(
         read_collection(folders),

@@ -58,7 +58,7 @@ def targets(
     Positions of games are chosen at random, and a player searches them. Run the same command again to continue after an
     interruption.
     """
-    from train.knowledge.shards import read_collection
+    from rlgo.learning.collection import read_collection
     from train.playouts.targets import search_targets
 
     games = read_collection(folders)
@@ -111,8 +111,8 @@ def train(
     settings = PlayoutSettings(PLAYOUT_METHODS[method], alpha, epochs, simulations, iterations=iterations, seed=seed)
 
     from rlgo.features.weights import find_weights, load_weights
+    from rlgo.learning.collection import read_collection
     from rlgo.moves.softmax_policy import describe, save_softmax_policy
-    from train.knowledge.shards import read_collection
     from train.playouts import learning
     from train.playouts.targets import load_targets
 

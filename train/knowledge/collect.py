@@ -20,13 +20,16 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder, write_atomically
 from rlgo.base.settings import BOARD_SIZE, COUNT, COUNT_OR_0, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, SEED
 from rlgo.go.rules import most_moves
-from rlgo.go.sgf import load_sgf, winner_of
+from rlgo.go.sgf import komi_of, load_sgf, winner_of
+from rlgo.learning.collection import HELD_OUT, Collection, is_held_out, shard_paths
 from train import console, provenance
 from train.arena.pool import GameTask, make_pool
 from train.arena.prepare import check_opening, make_openings, try_players
 from train.arena.referee import GameRecord, GameRules
 from train.arena.results import check_records
-from train.knowledge.shards import HELD_OUT, Collection, StudyGame, is_held_out, open_folder, shard_paths
+from train.knowledge.shards import StudyGame, open_folder
+
+_NO_SEARCH = "only moves and results can be learned"
 
 
 @checked
@@ -102,8 +105,11 @@ def play_games(
     ------
     RlgoError : for a bad spec or pool, or a folder with other games; the games played so far are kept.
     KeyboardInterrupt : after Ctrl-C; the games finished so far are kept.
+
+    If a game has no search in any position, a message says so once.
     """
     engines, programs = try_players([plan.player], plan.size, plan.komi)
+    is_warned = False
     origin = {"versions": provenance.versions(engines), "commit": provenance.commit()}
     if sgf is not None:
         check_records(sgf, is_new=not shard_paths(Path(out)))
@@ -120,15 +126,19 @@ def play_games(
                     raise RlgoError(f"game {task.number}: {record.forfeit}")
                 if sgf is not None:
                     write_atomically(sgf / f"game-{task.number:06}.sgf", record.sgf)
-                folder.add(_study_game(task.number, record))
+                folder.add(_study_game(task.number, record, plan.komi))
+                if not (record.opinions or is_warned):
+                    # After the first such game, not after all of them.
+                    console.message(f"rlgo: game {task.number}: no position has a search: {_NO_SEARCH}")
+                    is_warned = True
                 bar.update()
     return plan.games - done
 
 
-def _study_game(number: int, record: GameRecord) -> StudyGame:
+def _study_game(number: int, record: GameRecord, komi: float) -> StudyGame:
     """Return a finished game without a handicap as a game to learn from."""
     moves = [(1 + i % 2, p) for i, p in enumerate(record.moves)]
-    return StudyGame(number, record.z, moves, opinions=record.opinions)
+    return StudyGame(number, record.z, moves, opinions=record.opinions, komi=komi)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -195,7 +205,8 @@ def _read_game(path: Path, size: int, number: int) -> StudyGame:
         raise RlgoError(f"{game.size}x{game.size}: expected {size}x{size}")
     if not game.moves:
         raise RlgoError("no moves")
-    return StudyGame(number, winner_of(path.read_bytes()), game.moves, game.setup)
+    data = path.read_bytes()
+    return StudyGame(number, winner_of(data), game.moves, game.setup, komi=komi_of(data))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -227,7 +238,8 @@ def describe(games: Collection) -> str:
     lines = [_origin(recipe) for recipe in s["recipes"]]
     lines.append(f"{s['games']:,} games, {s['moves']:,} moves, {s['mean_moves']:.1f} a game")
     lines.append(f"{s['held_out']:,} games held out (one in {HELD_OUT} by the digest of its moves)")
-    lines.append(f"{s['searched']:,} positions with a search, {s['mean_visits']:,.0f} visits each")
+    visits = f", {s['mean_visits']:,.0f} visits each" if s["searched"] else f": {_NO_SEARCH}"
+    lines.append(f"{s['searched']:,} of {s['moves']:,} positions with a search{visits}")
     if s["black_wins"] is not None:
         lines.append(f"Black won {s['black_wins']:.1%} of {s['known_results']:,} games with a result")
     made = s["provenance"]

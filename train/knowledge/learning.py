@@ -19,6 +19,7 @@ from rlgo.features.weights import Weights, load_weights, shipped_weights
 from rlgo.go.board import BLACK, new_board, play
 from rlgo.go.mogo_patterns import mogo_patterns
 from rlgo.go.rules import zobrist
+from rlgo.learning.collection import Collection, is_held_out, learned_moves, take_games
 from rlgo.learning.value import ValueFunction
 from rlgo.moves import softmax
 from rlgo.moves.decisions import Decisions, GameTable, begin_game, decisions_of, grow_tree, turn
@@ -26,7 +27,6 @@ from rlgo.moves.nested_shapes import known_shapes, make_tree
 from rlgo.moves.patterns import Patterns
 from train.console import table
 from train.knowledge.methods import PatternSettings
-from train.knowledge.shards import Collection, is_held_out, take_games
 
 _MOST_COUNTED = 6_000_000  # shapes that are counted, known or not
 _SCALE_GAMES = 200  # to fit the factor of a score that is not a probability
@@ -44,13 +44,9 @@ def game_table(games: Collection, *, held_out: bool, most: int | None = None) ->
     if not len(chosen):
         raise RlgoError(f"games = {len(games):,}: expected about 30 or more: a tenth is held out to measure by")
     a = take_games(games.arrays, chosen)
-    first_move = np.concatenate([[0], np.cumsum(a["n_moves"])])
-    searched = a["n_visited"] > 0
-    has_search = np.add.reduceat(np.append(searched, False), first_move[:-1]) > 0
-    is_learned = searched | ~np.repeat(has_search, a["n_moves"])
     return GameTable(
-        np.concatenate([[0], np.cumsum(a["n_setup"])]), first_move, a["setup_color"], a["setup_point"], a["color"],
-        a["move"], is_learned.astype(np.uint8),
+        np.concatenate([[0], np.cumsum(a["n_setup"])]), np.concatenate([[0], np.cumsum(a["n_moves"])]),
+        a["setup_color"], a["setup_point"], a["color"], a["move"], learned_moves(a).astype(np.uint8),
     )  # fmt: skip
 
 

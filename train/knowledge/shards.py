@@ -1,19 +1,6 @@
 """Shards: files of games to learn from, with the result of a search for each position.
 
-Start reading at `StudyGame`, then `ShardFolder`. A shard is an archive (see `rlgo.base.archive`) with a few hundred
-games of one board size. Its arrays hold one number after another: for each game, for each stone set up, for each move,
-and for each move that a search visited. Whole numbers are stored in the smallest unsigned type that holds them.
-
-========== ==================================================================================================
-game       `number`, `id`, `z` (NaN: not known), `n_setup`, `n_moves`
-setup      `setup_color`, `setup_point`
-move       `color`, `move` (points of the padded board, or PASS), `value` (P(Black wins) before the move by the
-           search's best move; NaN: no search), `n_visited`
-visited    `visited_move`, `visits`, the most visited first
-========== ==================================================================================================
-
-A tenth of all games is *held out*: never learned from, only used to measure. A game's id is a digest of its moves, so
-copies of a game in several collections are held out everywhere or nowhere.
+Start reading at `StudyGame`, then `ShardFolder`. `rlgo.learning.collection` describes the files, and reads them.
 """
 
 from __future__ import annotations
@@ -30,25 +17,27 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.base.archive import intact, read_archive, write_archive
+from rlgo.base.archive import write_archive
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder
+from rlgo.learning.collection import (
+    ARRAYS,
+    FORMAT,
+    OF_GAMES,
+    OF_MOVES,
+    OF_SETUP,
+    OF_VISITED,
+    VERSION,
+    read_shard,
+    shard_paths,
+)
 from train.arena.referee import Opinion
 from train.locks import only_writer
 
-FORMAT, VERSION = "rlgo-games", 1
-HELD_OUT = 10  # one game in this many is held out
 _GAMES_PER_SHARD = 500
 _SAVE_SECONDS = 10.0
 _SAVE_SHARE = 0.02  # share of the time that saving may always take, so that games of slow players are saved at once
 _NO_OPINION = Opinion(math.nan, (), ())
-
-# The arrays by the unit that each number belongs to, as in the table above.
-_OF_GAMES = ("number", "id", "z", "n_setup", "n_moves")
-_OF_SETUP = ("setup_color", "setup_point")
-_OF_MOVES = ("color", "move", "value", "n_visited")
-_OF_VISITED = ("visited_move", "visits")
-ARRAYS = (*_OF_GAMES, *_OF_SETUP, *_OF_MOVES, *_OF_VISITED)
 
 
 @dataclass(frozen=True)
@@ -62,6 +51,7 @@ class StudyGame:
     moves : (colour, point or PASS) each
     setup : stones set up at the start, (colour, point) each
     opinions : results of searches, by the number of moves before
+    komi : points added to White's score; NaN: not known
     """
 
     number: int
@@ -69,17 +59,13 @@ class StudyGame:
     moves: Sequence[tuple[int, int]]
     setup: Sequence[tuple[int, int]] = ()
     opinions: Mapping[int, Opinion] = field(default_factory=dict)
+    komi: float = math.nan
 
     @property
     def id(self) -> int:
         """A digest of the stones set up and the moves, 64 bits."""
         text = json.dumps([[list(map(int, stone)) for stone in self.setup], [list(map(int, m)) for m in self.moves]])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
-
-
-def is_held_out(ids: np.ndarray) -> np.ndarray:
-    """Return which games are held out, bool[n], by their ids, uint64[n]."""
-    return ids % np.uint64(HELD_OUT) == 0
 
 
 def pack(games: Sequence[StudyGame]) -> dict[str, np.ndarray]:
@@ -92,17 +78,17 @@ def pack(games: Sequence[StudyGame]) -> dict[str, np.ndarray]:
                 columns[name].append(number)
 
     for game in games:
-        add(_OF_GAMES, [(game.number, game.id, game.z, len(game.setup), len(game.moves))])
-        add(_OF_SETUP, list(game.setup))
+        add(OF_GAMES, [(game.number, game.id, game.z, game.komi, len(game.setup), len(game.moves))])
+        add(OF_SETUP, list(game.setup))
         for i, (color, p) in enumerate(game.moves):
             opinion = game.opinions.get(i, _NO_OPINION)
-            add(_OF_MOVES, [(color, p, opinion.value, len(opinion.moves))])
-            add(_OF_VISITED, list(zip(opinion.moves, opinion.visits, strict=True)))
+            add(OF_MOVES, [(color, p, opinion.value, len(opinion.moves))])
+            add(OF_VISITED, list(zip(opinion.moves, opinion.visits, strict=True)))
     return {name: _compact(name, numbers) for name, numbers in columns.items()}
 
 
 def _compact(name: str, numbers: list[Any]) -> np.ndarray:
-    if name == "z":
+    if name in ("z", "komi"):
         return np.array(numbers, np.float32)
     if name == "value":
         return np.array(numbers, np.float16)
@@ -114,10 +100,10 @@ def _compact(name: str, numbers: list[Any]) -> np.ndarray:
 def unpack(arrays: Mapping[str, np.ndarray]) -> list[StudyGame]:
     """Return the games of a shard; the inverse of `pack` but for the precision of values."""
     a = {name: arrays[name].tolist() for name in ARRAYS}
-    setup, moves = zip(a["setup_color"], a["setup_point"], strict=True), zip(*(a[n] for n in _OF_MOVES), strict=True)
+    setup, moves = zip(a["setup_color"], a["setup_point"], strict=True), zip(*(a[n] for n in OF_MOVES), strict=True)
     visited = zip(a["visited_move"], a["visits"], strict=True)
     games = []
-    for number, z, n_setup, n_moves in zip(a["number"], a["z"], a["n_setup"], a["n_moves"], strict=True):
+    for number, z, komi, n_setup, n_moves in zip(*(a[n] for n in OF_GAMES if n != "id"), strict=True):
         stones, played, opinions = [next(setup) for _ in range(n_setup)], [], {}
         for i in range(n_moves):
             color, p, value, n_visited = next(moves)
@@ -125,7 +111,7 @@ def unpack(arrays: Mapping[str, np.ndarray]) -> list[StudyGame]:
             pairs = [next(visited) for _ in range(n_visited)]
             if pairs:
                 opinions[i] = Opinion(value, tuple(m for m, _ in pairs), tuple(n for _, n in pairs))
-        games.append(StudyGame(number, z, played, stones, opinions))
+        games.append(StudyGame(number, z, played, stones, opinions, komi))
     return games
 
 
@@ -228,98 +214,3 @@ def check_recipe(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]
         if found.get(key) != value:
             was, now = json.dumps(found.get(key)), json.dumps(value)
             raise RlgoError(f"{path.parent}: games of another run: {key} is {was}, not {now}; choose another folder")
-
-
-def shard_paths(folder: Path) -> list[Path]:
-    """List the shards of a folder, in order."""
-    return sorted(path for path in folder.glob("*.npz") if path.stem.isdecimal())
-
-
-def read_shard(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read a shard: its metadata and its arrays. RlgoError if it is missing, damaged, or not a shard."""
-    meta, arrays = read_archive(path, "shard of games", FORMAT, VERSION)
-    with intact(path, "a shard of games"):
-        lengths = {len(arrays[name]) for name in _OF_GAMES}, {len(arrays[name]) for name in _OF_MOVES}
-        sums = [(arrays["n_moves"].sum(), arrays["move"]), (arrays["n_setup"].sum(), arrays["setup_point"])]
-        sums.append((arrays["n_visited"].sum(), arrays["visits"]))
-        whole = all(len(kind) == 1 for kind in lengths) and all(n == len(column) for n, column in sums)
-        if not whole or not isinstance(meta["recipe"]["size"], int):
-            raise ValueError
-    return meta, arrays
-
-
-@dataclass(frozen=True)
-class Collection:
-    """All games of a folder.
-
-    Attributes
-    ----------
-    recipes : what determined the games, one for each kind
-    provenance : of the last shard
-    arrays : as in a shard, of all games by their numbers; whole numbers are int64, or uint64 for ids
-    """
-
-    recipes: list[dict[str, Any]]
-    provenance: dict[str, Any]
-    arrays: dict[str, np.ndarray]
-
-    @property
-    def size(self) -> int:
-        """The board size."""
-        return int(self.recipes[0]["size"])
-
-    def __len__(self) -> int:
-        return len(self.arrays["number"])
-
-
-def read_collection(folders: Sequence[Path]) -> Collection:
-    """Read all games of some folders, each game once.
-
-    Raises
-    ------
-    RlgoError : for a damaged shard, a folder without games, or games of different board sizes.
-    """
-    metas, parts = [], []
-    for folder in folders:
-        paths = shard_paths(folder)
-        if not paths:
-            raise RlgoError(f"{folder}: expected a folder of games, as rlgo games writes them")
-        for path in paths:
-            meta, arrays = read_shard(path)
-            metas.append(meta)
-            parts.append(arrays)
-    sizes = sorted({meta["recipe"]["size"] for meta in metas})
-    if len(sizes) > 1:
-        raise RlgoError(f"games on boards of size {' and '.join(map(str, sizes))}: expected one size")
-    recipes = []
-    for meta in metas:
-        if meta["recipe"] not in recipes:
-            recipes.append(meta["recipe"])
-    joined = {name: np.concatenate([part[name] for part in parts]) for name in ARRAYS}
-    for name, column in joined.items():
-        if column.dtype.kind in "iu" and name != "id":
-            joined[name] = column.astype(np.int64)
-    return Collection(recipes, metas[-1]["provenance"], _each_once(joined))
-
-
-def _each_once(a: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Sort games by number, and keep the first of those with the same id."""
-    order = np.argsort(a["number"], kind="stable")
-    _, first = np.unique(a["id"][order], return_index=True)
-    return take_games(a, order[np.sort(first)])
-
-
-def take_games(a: Mapping[str, np.ndarray], games: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the arrays of some of the games, by their indices, in that order."""
-    moves = _rows(a["n_moves"], games)
-    rows = {_OF_GAMES: games, _OF_SETUP: _rows(a["n_setup"], games), _OF_MOVES: moves}
-    rows[_OF_VISITED] = _rows(a["n_visited"], moves)
-    return {name: a[name][index] for names, index in rows.items() for name in names}
-
-
-def _rows(lengths: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the indices of the rows that belong to some owners; owner i has lengths[i] rows, one after another."""
-    ends = np.cumsum(lengths)
-    n = lengths[wanted]
-    shift = np.repeat(ends[wanted] - lengths[wanted] - (np.cumsum(n) - n), n)
-    return np.arange(n.sum()) + shift

@@ -20,6 +20,7 @@ from rlgo.go.board import new_boards
 from rlgo.go.game import Game
 from rlgo.go.rules import make_rules
 from rlgo.learning import balancing
+from rlgo.learning.collection import Collection
 from rlgo.learning.learner import averaging_rate
 from rlgo.moves.rollout import MOGO, SOFTMAX_POLICY, UNIFORM, DefaultPolicy, new_rollout, playouts
 from rlgo.moves.softmax_policy import (
@@ -38,7 +39,6 @@ from train import console
 from train.knowledge.collect import origin, origin_of
 from train.knowledge.learning import game_table
 from train.knowledge.methods import BALANCE, TWO_STEP, PlayoutSettings
-from train.knowledge.shards import Collection
 from train.playouts.targets import Targets
 
 

@@ -17,10 +17,10 @@ from rlgo.base.archive import intact, read_archive, write_archive
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
+from rlgo.learning.collection import Collection, is_held_out, learned_moves
 from train import console
 from train.arena.prepare import try_players
 from train.knowledge.collect import origin_of
-from train.knowledge.shards import Collection, is_held_out
 from train.locks import only_writer
 from train.players import make_player
 
@@ -135,13 +135,11 @@ def _choose(games: Collection, n: int, seed: int) -> np.ndarray:
     """Choose positions; return the number of the move after each, counting the moves of all games in order."""
     a = games.arrays
     starts = np.cumsum(a["n_moves"]) - a["n_moves"]
-    searched = a["n_visited"] > 0
-    has_search = np.add.reduceat(np.append(searched, False), starts) > 0  # the last game may have no moves
     # A search takes the turn from the board: before the first move it is Black's, even if White moved first.
-    is_first = np.zeros(len(searched), bool)
+    is_first = np.zeros(len(a["move"]), bool)
     is_first[starts[a["n_moves"] > 0]] = True
     has_turn = ~is_first | (a["color"] == BLACK)
-    possible = np.flatnonzero((searched | ~np.repeat(has_search, a["n_moves"])) & (a["move"] != PASS) & has_turn)
+    possible = np.flatnonzero(learned_moves(a) & (a["move"] != PASS) & has_turn)
     if n > len(possible):
         raise RlgoError(f"{n:,} positions: expected at most {len(possible):,}, as many as the games have")
     return np.sort(np.random.default_rng(seed).choice(possible, n, replace=False))

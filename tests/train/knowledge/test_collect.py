@@ -13,10 +13,11 @@ import pytest
 from rlgo.base.errors import RlgoError
 from rlgo.go.game import Game
 from rlgo.go.sgf import load_sgf, write_sgf
+from rlgo.learning.collection import read_collection
 from train.arena.pool import InProcess
 from train.cli.main import main
 from train.knowledge.collect import GamesPlan, import_games, play_games
-from train.knowledge.shards import read_collection, unpack
+from train.knowledge.shards import unpack
 
 SEARCH = GamesPlan("mc_rave,sims=30,memory_mb=1", 6, size=5, komi=2.5)
 RANDOM = GamesPlan("random", 6, size=5, komi=2.5)

@@ -14,6 +14,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, WHITE
 from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game
+from rlgo.learning.collection import is_held_out, read_collection
 from rlgo.learning.value import ValueFunction
 from rlgo.moves.decisions import decisions_of
 from rlgo.moves.patterns import load_patterns
@@ -23,7 +24,7 @@ from train.cli.main import main
 from train.knowledge import learning
 from train.knowledge.learning import accuracies, game_table, train_patterns
 from train.knowledge.methods import PatternSettings
-from train.knowledge.shards import StudyGame, is_held_out, open_folder, read_collection
+from train.knowledge.shards import StudyGame, open_folder
 
 SETTINGS = PatternSettings(seen=20, iterations=10)
 

@@ -11,21 +11,10 @@ import pytest
 
 from rlgo.base.archive import write_archive
 from rlgo.base.errors import RlgoError
+from rlgo.learning.collection import FORMAT, VERSION, is_held_out, read_collection, read_shard, shard_paths, take_games
 from train.arena.referee import Opinion
 from train.knowledge import shards
-from train.knowledge.shards import (
-    FORMAT,
-    VERSION,
-    StudyGame,
-    is_held_out,
-    open_folder,
-    pack,
-    read_collection,
-    read_shard,
-    shard_paths,
-    take_games,
-    unpack,
-)
+from train.knowledge.shards import StudyGame, open_folder, pack, unpack
 
 RECIPE = {"kind": "imported", "size": 5}
 GAMES = [

@@ -20,6 +20,7 @@ from rlgo.go.board import BLACK, PASS, new_boards
 from rlgo.go.game import Game
 from rlgo.go.rules import make_rules
 from rlgo.learning import balancing
+from rlgo.learning.collection import read_collection
 from rlgo.moves.rollout import SOFTMAX_POLICY, UNIFORM, DefaultPolicy, new_rollout, playouts
 from rlgo.moves.softmax_policy import (
     LEAST_SELF_ATARI,
@@ -31,7 +32,7 @@ from rlgo.moves.softmax_policy import (
 from train import console
 from train.cli.main import main
 from train.knowledge.methods import PlayoutSettings
-from train.knowledge.shards import StudyGame, open_folder, read_collection
+from train.knowledge.shards import StudyGame, open_folder
 from train.locks import only_writer
 from train.players import make_player
 from train.playouts import learning as playouts_module

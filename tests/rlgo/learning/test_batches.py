@@ -1,0 +1,288 @@
+"""Batches for networks against the games that they come from, one position at a time."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from oracles.naive import NaiveBoard, from_core, row_major
+from sgfmill.boards import Board as SgfmillBoard
+
+import rlgo
+from rlgo.base.archive import read_archive, write_archive
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, PASS
+from rlgo.go.game import Game
+from rlgo.learning.batches import Batch, GameData, read_games
+from rlgo.learning.collection import FORMAT, is_held_out, read_collection, shard_paths
+from train.arena.referee import Opinion
+from train.knowledge.shards import StudyGame, open_folder, pack
+
+SIZE, N = 5, 25
+RECIPE = {"kind": "self-play", "size": SIZE, "komi": 0.5}
+
+
+def random_game(number: int, seed: int, *, searched: bool = True, plies: int = 200, komi: float = 0.5) -> StudyGame:
+    """A game of random sensible moves, to the end unless it is too long; made-up searches after two moves."""
+    draw, game, opinions = np.random.default_rng(seed), Game(SIZE, komi), {}
+    while not game.is_over() and len(game.moves) < plies:
+        moves = game.sensible_moves() or [PASS]
+        visited = draw.permutation(moves)[:6].tolist()
+        if searched and len(game.moves) >= 2:
+            visits = np.sort(draw.integers(1, 100, len(visited)))[::-1]
+            value = float(np.float16(draw.random()))
+            opinions[len(game.moves)] = Opinion(value, tuple(visited), tuple(visits.tolist()))
+        game.play(visited[0])
+    return StudyGame(number, game.outcome, game.moves, opinions=opinions, komi=komi)
+
+
+def held_out_game(number: int) -> StudyGame:
+    games = (random_game(number, seed) for seed in range(100 * number, 100 * number + 99))
+    return next(game for game in games if is_held_out(np.uint64(game.id)))
+
+
+GAMES = [random_game(n, n) for n in range(1, 10)]
+GAMES.append(held_out_game(10))
+GAMES.append(random_game(41, 41, searched=False))
+GAMES.append(random_game(42, 42, plies=9))  # stopped: not scored
+GAMES.append(StudyGame(43, math.nan, [(1, 7), (2, 8), (1, 0), (2, 0)], komi=0.5))  # nobody knows who won
+GAMES.append(StudyGame(44, 1.0, [(2, 14), (1, 8), (2, 0), (1, 0)], setup=[(1, 16), (1, 19)], komi=-7.0))
+GAMES.append(StudyGame(45, 0.0, [(1, 14), (2, 0), (1, 0)], komi=0.5))  # the record says White won; the board Black
+BY_NUMBER = {game.number: game for game in GAMES}
+
+
+def fill(path: Path, games: list[StudyGame], recipe: dict[str, Any] = RECIPE) -> Path:
+    with open_folder(path, recipe, {}) as folder:
+        for game in games:
+            folder.add(game)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fill(tmp_path_factory.mktemp("games"), GAMES)
+
+
+@pytest.fixture(scope="module")
+def data(folder: Path) -> GameData:
+    return read_games(folder, held_out=None)
+
+
+def planes_of(study: StudyGame) -> np.ndarray:
+    """The planes of all positions of a game."""
+    game = Game(SIZE, study.komi)
+    if study.setup:
+        game.set_up(study.setup, study.moves[0][0])
+    for color, p in study.moves:
+        game.play(p, color)
+    return rlgo.planes(rlgo.Positions.along(game))
+
+
+def place(p: int) -> int:
+    return N if p == PASS else row_major(SIZE, p)
+
+
+def owners_at_the_end(study: StudyGame) -> np.ndarray:
+    board = NaiveBoard(SIZE)
+    board.stones = {from_core(SIZE, p): color for color, p in study.setup}
+    for color, p in study.moves:
+        board.to_play, board.ko = color, None
+        board.play(from_core(SIZE, p))
+    owners = np.zeros((SIZE, SIZE))
+    for p, color in board.owners().items():
+        owners[p] = 1 if color == BLACK else -1
+    other = SgfmillBoard(SIZE)
+    for (row, col), color in board.stones.items():
+        other.play(row, col, "bw"[color - 1])
+    assert owners.sum() == other.area_score()
+    return owners
+
+
+def test_every_position_is_that_of_its_game(data: GameData) -> None:
+    """From White's view as from Black's: planes, policy, results."""
+    batch = data.take(np.arange(len(data)))
+    expected = [
+        (game.number, ply)
+        for game in GAMES
+        for ply in range(len(game.moves))
+        if ply in game.opinions or not game.opinions
+    ]
+    numbers = [GAMES[g].number for g in batch.game]
+    assert list(zip(numbers, batch.ply.tolist(), strict=True)) == expected
+    planes = {game.number: planes_of(game) for game in GAMES}
+    for i, (number, ply) in enumerate(expected):
+        study = BY_NUMBER[number]
+        color, played = study.moves[ply]
+        opinion = study.opinions.get(ply)
+        np.testing.assert_array_equal(batch.planes[i], planes[number][ply])
+        policy = np.zeros(N + 1)
+        for move, visits in zip(*(opinion[1:] if opinion else ([played], [1])), strict=True):
+            policy[place(move)] = visits
+        np.testing.assert_allclose(batch.policy[i], policy / policy.sum(), rtol=1e-6)
+        assert batch.to_play[i] == color
+        assert batch.has_search[i] == (opinion is not None)
+        mine = 1 if color == BLACK else -1
+        np.testing.assert_equal(batch.z[i], np.float32(study.z if mine == 1 else 1 - study.z))
+        value = math.nan if opinion is None else opinion.value
+        np.testing.assert_allclose(batch.value[i], value if mine == 1 else 1 - value, rtol=1e-6)
+
+
+def test_ends_are_scored_by_area(data: GameData) -> None:
+    batch = data.take(np.arange(len(data)))
+    scored = set()
+    for i, g in enumerate(batch.game):
+        study = GAMES[g]
+        owners, sign = owners_at_the_end(study), 1 if batch.to_play[i] == BLACK else -1
+        points = owners.sum() - study.komi
+        is_over = [p for _, p in study.moves[-2:]] == [PASS, PASS]
+        if is_over and study.z == (0.5 if points == 0 else float(points > 0)):
+            scored.add(study.number)
+            assert batch.score[i] == sign * points
+            np.testing.assert_array_equal(batch.ownership[i], sign * owners)
+        else:
+            assert np.isnan(batch.score[i])
+            assert not batch.ownership[i].any()
+    assert scored == set(BY_NUMBER) - {42, 43, 45}
+
+
+def test_the_view_of_black(folder: Path, data: GameData) -> None:
+    """Planes stay those of the side to play."""
+    theirs, ours = read_games(folder, held_out=None, view="black").take([5, 6]), data.take([5, 6])
+    white = int(np.flatnonzero(ours.to_play != BLACK)[0])
+    for name in ("z", "value"):
+        np.testing.assert_allclose(getattr(theirs, name)[white], 1 - getattr(ours, name)[white])
+        assert getattr(theirs, name)[1 - white] == getattr(ours, name)[1 - white]
+    np.testing.assert_array_equal(theirs.score, ours.score * np.where(ours.to_play == BLACK, 1, -1))
+    np.testing.assert_array_equal(theirs.ownership[white], -ours.ownership[white])
+    np.testing.assert_array_equal(theirs.planes, ours.planes)
+
+
+def test_symmetries_turn_all_that_lies_on_the_board(data: GameData) -> None:
+    which = np.arange(8) + 10
+    plain, turned = data.take(which), data.take(which, np.arange(8))
+    for name in Batch._fields:
+        expected = getattr(plain, name)
+        if name in ("planes", "policy", "ownership"):
+            expected = rlgo.apply_symmetry(expected, np.arange(8))
+        np.testing.assert_array_equal(
+            getattr(turned, name), np.arange(8) if name == "symmetry" else expected, err_msg=name
+        )
+
+
+def test_an_epoch_has_each_position_once(data: GameData) -> None:
+    def order(**options: Any) -> list[tuple[int, int, int]]:
+        batches = data.batches(32, **options)
+        rows = [zip(b.game.tolist(), b.ply.tolist(), b.symmetry.tolist(), strict=True) for b in batches]
+        assert len(rows) == len(batches)
+        return [row for batch in rows for row in batch]
+
+    first = order()
+    everything = sorted(row[:2] for row in order(shuffle=False))
+    assert sorted(row[:2] for row in first) == everything
+    assert first == order()
+    assert {row[2] for row in first} == set(range(8))
+    assert len({tuple(order(epoch=e, seed=s)) for e in (0, 1) for s in (1, 2)}) == 4
+    assert {row[2] for row in order(symmetries=False)} == {0}
+    parts = [order(part=(i, 3)) for i in range(3)]
+    assert sorted(row for part in parts for row in part) == sorted(first)
+
+
+def test_batches_do_not_depend_on_their_size_or_process(data: GameData) -> None:
+    one, two = (np.concatenate([b.planes for b in data.batches(n)]) for n in (7, 50))
+    np.testing.assert_array_equal(one, two)
+    again = pickle.loads(pickle.dumps(data.batches(7)))
+    np.testing.assert_array_equal(one, np.concatenate([b.planes for b in again]))
+
+
+def test_what_is_held_out_is_not_learned(folder: Path) -> None:
+    def games(held_out: bool | None) -> set[int]:
+        data = read_games(folder, held_out=held_out)
+        return {int(data._numbers[g]) for g in data.take(slice(None)).game}
+
+    assert games(False) | games(True) == games(None) == set(BY_NUMBER)
+    assert games(True) == {g.number for g in GAMES if is_held_out(np.uint64(g.id))}
+    assert games(True)
+    assert not games(False) & games(True)
+
+
+def test_older_games_weigh_less(tmp_path: Path) -> None:
+    """The later folder has the newer games, although their numbers begin at 1 again."""
+    old, new = fill(tmp_path / "old", GAMES[:4]), fill(tmp_path / "new", [random_game(n, 90 + n) for n in (1, 2)])
+    data = read_games([old, new], held_out=None, half_life=2)
+    batch = data.take(slice(None))
+    weights = {(int(data._numbers[g]), float(w)) for g, w in zip(batch.game, batch.weight, strict=True)}
+    by_age = [2, 1, 4, 3, 2, 1]  # numbers of games, the newest first
+    assert weights == {(number, float(np.float32(0.5 ** (age / 2)))) for age, number in enumerate(by_age)}
+    assert read_games([old, new], held_out=None, newest=2).n_games == 2
+    assert set(read_games([old, new], held_out=None, newest=3)._numbers) == {1, 2, 4}
+    assert (read_games(old, held_out=None).take([0, 1]).weight == 1).all()
+
+
+def test_shards_of_the_first_version_are_read(tmp_path: Path) -> None:
+    """They know the komi of the recipe, if at all."""
+    for name, recipe in (("a", RECIPE), ("b", {"kind": "imported", "size": SIZE})):
+        (tmp_path / name).mkdir()
+        arrays = pack(GAMES[:3])
+        del arrays["komi"]
+        meta = {"format": FORMAT, "version": 1, "recipe": recipe, "provenance": {}}
+        write_archive(tmp_path / name / "000001.npz", meta, arrays)
+        known = read_collection([tmp_path / name]).arrays["komi"]
+        np.testing.assert_array_equal(known, [recipe.get("komi", np.nan)] * 3)
+    assert np.isfinite(read_games(tmp_path / "a", held_out=None).take([0]).score)
+    unknown = read_games(tmp_path / "b", held_out=None)
+    assert np.isnan(unknown.take([0]).score)
+    with pytest.raises(RlgoError, match="kinds = komi: expected games whose komi is known, found 3 others"):
+        read_games(tmp_path / "b", "komi", held_out=None)
+
+
+def test_a_damaged_game_is_named(tmp_path: Path) -> None:
+    fill(tmp_path, [GAMES[0], StudyGame(7, 1.0, [(1, 7), (2, 7)])])
+    with pytest.raises(RlgoError, match="game 7: damaged: illegal move"):
+        read_games(tmp_path, held_out=None).take(slice(None))
+    (path,) = shard_paths(tmp_path)
+    meta, arrays = read_archive(path, "shard", FORMAT, 2)
+    arrays["visited_move"][0] = 6  # the border
+    write_archive(path, meta, arrays)
+    with pytest.raises(RlgoError, match="games on 5x5: damaged: a move is not on the board"):
+        read_games(tmp_path, held_out=None)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"folders": []}, "expected at least one folder"),
+        ({"folders": 3}, "folders = 3: expected a path"),
+        ({"folders": "nowhere"}, "nowhere: expected a folder of games"),
+        ({"kinds": "pictures"}, "kinds = 'pictures': expected one of alphago_zero"),
+        ({"held_out": "no"}, "held_out = 'no': expected True or False"),
+        ({"newest": 0}, "newest = 0: expected an integer from 1"),
+        ({"half_life": 0}, "half_life = 0: expected a positive number"),
+        ({"view": "white"}, "view = 'white': expected to_play or black"),
+        ({"dtype": "float64"}, "dtype = float64: expected float32 or uint8"),
+        ({"kinds": "komi", "dtype": "uint8"}, "kinds = komi cannot be combined with dtype = uint8"),
+        ({"newest": 1}, "5 games: no position for learning: expected more games"),
+    ],
+)
+def test_what_cannot_be_read(options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    path = fill(tmp_path / "games", [*GAMES[:4], held_out_game(5)])
+    with pytest.raises(RlgoError, match=message):
+        read_games(**{"folders": path, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 0}, "size = 0: expected an integer from 1"),
+        ({"part": (2, 2)}, r"part = \(2, 2\): expected 0 to 1 as the first"),
+        ({"part": 1}, r"part = 1: expected a pair \(i, n\)"),
+        ({"seed": -1}, "seed = -1: expected an integer"),
+        ({"symmetries": 3}, "symmetries = 3: expected True or False"),
+    ],
+)
+def test_wrong_batches(options: dict[str, Any], message: str, data: GameData) -> None:
+    with pytest.raises(RlgoError, match=message):
+        data.batches(**{"size": 8, **options})
