@@ -14,6 +14,7 @@ __all__, __getattr__, __dir__ = lazily(
     {
         "mcts.evaluator": ("Evaluator", "LearnedEvaluator"),
         "mcts.heuristic": ("q_rlgo",),
+        "mcts.network": ("Network",),
         "mcts.player": ("TreeSearch",),
         "mcts.result": ("TreeResult",),
         "mcts.settings": (

@@ -104,7 +104,7 @@ class Batches:
     ):
         self._workspaces, self._trees, self._settings = workspaces, trees, settings
         self.history = int(getattr(evaluator, "history", HISTORY))
-        self._caller = Caller(evaluator)
+        self._evaluator, self._caller = evaluator, Caller(evaluator)
         self._most_under_way = max(_UNDER_WAY, len(trees))
         self._patience = batch_ms / 1000 or SLICE_SECONDS
         self._news = threading.Event()  # a batch is full or answered, or a thread has ended
@@ -130,7 +130,10 @@ class Batches:
         self.root.arrays.boards[0] = board
 
     def warm_up(self, size: int) -> None:
-        """Compile what batches need; the evaluator is not called."""
+        """Compile what batches need, and let the evaluator prepare itself, if it has a `warm_up`."""
+        prepare = getattr(self._evaluator, "warm_up", None)
+        if prepare is not None:
+            prepare(size)
         self.begin(Game(size), new_board(size))
         positions = _empty_positions(1, self.root, self.history)
         workspace, tree = self._workspaces[0], self._trees[0]

@@ -43,7 +43,7 @@ class Evaluator(Protocol):
     ========== ======== =====================================================================================
 
     Only the actions of a node count, and probabilities are scaled to add up to 1 over them.
-    A function may set `history` as an attribute.
+    A function may set `history` as an attribute. `warm_up(size)`, if there is one, is called before the first search.
 
     Attributes
     ----------

@@ -373,10 +373,10 @@ class TreeSearch(Player):
     def set_root(self, game: Game, moves: list[int], is_over: Callable[[], bool] = never) -> None:
         """Make the position of `game` the root, keep what the trees know about it, and give a new root its prior.
 
-        moves : the sensible moves there; a pass is added where it may be the best move
+        moves : the sensible moves there; a pass is added where it may be the best move (`tree.may_pass`)
         is_over : polled while an evaluator computes; True goes on without its answer
         """
-        actions = [*moves, PASS] if may_pass(len(moves), game.size) else moves
+        actions = [*moves, PASS] if may_pass(len(moves), game.size, self.settings.heuristic) else moves
         self.root.move_to(game, np.array(actions, np.int64))
         if self.threads.batches is not None:
             self.threads.batches.begin(game, self.root.board)

@@ -355,7 +355,7 @@ def expand(edge, tree, context, workspace):
         return NO_CHILD
     if shared and not compare_and_swap(tree.child, edge, NO_CHILD, BEING_ADDED):
         return NO_CHILD
-    node = add_node(b, tree, path.candidates, workspace.rng, shared)
+    node = add_node(b, tree, path.candidates, workspace.rng, shared, settings.heuristic)
     if node != NO_CHILD and settings.heuristic == Heuristic.EVALUATOR:
         tree.prior_kind[node] = np.uint8(Heuristic.WAITING)
     elif node != NO_CHILD and settings.heuristic == Heuristic.GRANDFATHER:

@@ -5,7 +5,7 @@ outcomes, not running means (the paper's footnote 3). A count and its sum share 
 atomic if threads share the tree, updates both, and a reader always sees a count that matches its sum.
 
 A node's actions, its *edges*, are the sensible moves of its position, stored side by side in random order, and a pass
-once few moves are left (`may_pass`). The tree is not a graph: a position reached in two ways has two nodes. Children
+once few moves are left, or everywhere if an evaluator gives policies (`may_pass`). The tree is not a graph: a position reached in two ways has two nodes. Children
 come after their parents in all arrays, so `keep_subtree` can compact the arrays in place.
 """
 
@@ -211,11 +211,12 @@ def visits_to_expand(expand_after, tree):
 
 
 @njit
-def add_node(b, tree, moves, rng, shared):
+def add_node(b, tree, moves, rng, shared, heuristic):
     """Add a node for the position on `b`: its sensible moves, and a pass if `may_pass`, in random order.
 
     moves : uint16[P], scratch
     shared : whether other threads use the tree
+    heuristic : `Settings.heuristic`
     Returns the node's index, or NO_CHILD if the tree is full.
     """
     before = tree.used[0]
@@ -227,7 +228,7 @@ def add_node(b, tree, moves, rng, shared):
         p = np.int64(b.empties[np.uint64(i)])
         if is_sensible(b, p):
             n = _insert(p, moves, n, rng)
-    if may_pass(n, b.board_size):
+    if may_pass(n, b.board_size, heuristic):
         n = _insert(PASS, moves, n, rng)
     # Reserve the node and its edges in one step, so that they stay in the same order despite other threads.
     node, first = np.int64(0), np.int64(0)
@@ -258,9 +259,12 @@ def _insert(p, moves, n, rng):
 
 
 @inline
-def may_pass(n, size):
-    """Return whether a pass is an action besides n sensible moves: it can only be best near the end, as in seki."""
-    return n <= size
+def may_pass(n, size, heuristic):
+    """Return whether a pass is an action besides n sensible moves.
+
+    It can only be best near the end, as in seki; but an evaluator's policy knows how likely it is at any time.
+    """
+    return n <= size or heuristic == Heuristic.EVALUATOR
 
 
 @njit
