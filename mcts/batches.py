@@ -1,8 +1,8 @@
 """Batches: asking an evaluator about the simulations that wait, while others go on.
 
 Start reading at `Batches.answer_all`, for a search of one thread, and `Batches.conduct`, for one of several. The
-evaluator runs in a thread of its own, so that Ctrl-C and time limits hold while it computes: what it has not answered by
-then is given up.
+evaluator runs in a thread of its own, so that Ctrl-C and time limits hold while it computes: what it has not answered
+by then is given up.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Batches:
     # --- a search of one thread ---
 
     def answer_all(self, is_over: Callable[[], bool] = never) -> None:
-        """Have everything evaluated that waits, and put the answers into the trees; give it up if the search is over."""
+        """Have everything evaluated that waits, and put the answers into the trees; give up if the search is over."""
         if any(self._counts(tree)[ALL] for tree in range(len(self._trees))) and is_over():
             self.give_up()
             return
@@ -171,7 +171,7 @@ class Batches:
     # --- a search of several threads ---
 
     def feed(self, i: int, budget: np.ndarray) -> None:
-        """Called by thread i if its simulations need answers: report a full batch, and wait until there is room."""
+        """Report a full batch, and wait until there is room; thread i calls it if its simulations need answers."""
         self._news.set()
         counts = self._workspaces[i].waiting.counts
         with self._room:
@@ -266,9 +266,9 @@ class Batches:
     def _apply(self, batch: _Batch) -> None:
         """Put the answers to a batch into its tree. RlgoError if the evaluator failed."""
         answers, others = batch.future.result()
-        if answers is not NO_ANSWERS and not (answers.has_value or self._settings.playouts):
-            if self._settings.evaluator & Use.VALUE:
-                raise RlgoError("evaluator: no value: expected one, since playouts = off")
+        needs_value = self._settings.evaluator & Use.VALUE and not self._settings.playouts
+        if needs_value and answers is not NO_ANSWERS and not answers.has_value:
+            raise RlgoError("evaluator: no value: expected one, since playouts = off")
         if others and batch.parts[0][:2] == (0, 0):  # the first of a search is the root
             self.root_answers = {name: array[0] for name, array in others.items()}
         for i, first, n in batch.parts:
@@ -282,7 +282,7 @@ class Batches:
         take(waiting.counts, ALL, n)
 
     def give_up(self) -> None:
-        """Give up whatever waits: its virtual losses are taken back, and simulations without an outcome do not count."""
+        """Give up whatever waits: virtual losses are taken back, and simulations without an outcome do not count."""
         for batch in self._under_way:
             batch.future.cancel()
         self._under_way.clear()

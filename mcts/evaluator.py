@@ -1,8 +1,8 @@
 """Evaluators: what gives a tree search its policies and values, in batches of positions.
 
-Start reading at `Evaluator`, then `read_answers`, which checks what a user's function returns. rlgo's own value function
-and patterns stand behind the same seam as `LearnedEvaluator`: `TreeSearch` compiles them into its simulations, which
-then have nothing to wait for. `network.py` has networks from files.
+Start reading at `Evaluator`, then `read_answers`, which checks what a user's function returns. rlgo's own value
+function and patterns stand behind the same seam as `LearnedEvaluator`: `TreeSearch` compiles them into its simulations,
+which then have nothing to wait for. `network.py` has networks from files.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def read_answers(answer: Any, n: int, points: int) -> Evaluation:
 
     Raises
     ------
-    RlgoError : if it is no dictionary, or for an entry with the wrong shape, NaN, a number out of range or probabilities
-        that do not add up to 1
+    RlgoError : if it is no dictionary, or for an entry with the wrong shape, NaN, a number out of range, or
+        probabilities that do not add up to 1
     """
     if not isinstance(answer, Mapping):
         raise RlgoError(f"evaluator: returned {shown(answer)}: expected a dict with policy, value or both")
@@ -172,9 +172,7 @@ def _refuse(name: str, wrong: np.ndarray, array: np.ndarray, words: str) -> None
     if wrong.any():
         where = np.argwhere(wrong)[0]
         rest = f", move {where[1]}" if len(where) > 1 else ""
-        raise RlgoError(
-            f"evaluator: {name} of position {where[0]}{rest} = {array[tuple(where)]:.4g}: expected {words}"
-        )
+        raise RlgoError(f"evaluator: {name} of position {where[0]}{rest} = {array[tuple(where)]:.4g}: expected {words}")
 
 
 class LearnedEvaluator:

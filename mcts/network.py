@@ -104,9 +104,7 @@ class Network:
     missing.onnx: no such file
     """
 
-    def __init__(
-        self, file: str | Path, symmetries: int = 1, threads: int = 1, providers: Sequence[str] | None = None
-    ):
+    def __init__(self, file: str | Path, symmetries: int = 1, threads: int = 1, providers: Sequence[str] | None = None):
         self.file = Path(file)
         self.symmetries = SYMMETRIES.check("symmetries", symmetries)
         self._session = _open(self.file, THREADS.check("threads", threads), providers)

@@ -16,7 +16,7 @@ import numpy as np
 
 from mcts.batches import Batches, new_counts
 from mcts.search import FULL, NEEDS_ANSWERS, SearchContext, ask_about_root, new_workspace, simulate
-from mcts.settings import Resources, Settings
+from mcts.settings import ALGORITHMS, Resources, Settings
 from mcts.tree import MOST_VISITS, Tree, edges_of
 from rlgo.base.budget import SLICE_SECONDS
 from rlgo.base.threads import started
@@ -76,7 +76,7 @@ class SearchThreads:
         seed: np.random.SeedSequence,
         kinds: tuple[int, bool] = (0, False),
         evaluator: Any = None,
-        settings: Settings = Settings(),
+        settings: Settings = ALGORITHMS["mc_rave"],
     ):
         self.trees, n = trees, resources.workers
         seeds = [seed] if n == 1 else seed.spawn(n)

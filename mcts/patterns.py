@@ -16,8 +16,8 @@ from rlgo.go.rules import n_points
 from rlgo.moves.move_features import Study, new_study, study
 from rlgo.moves.patterns import score_move
 
-# The scale and the shift of H (`Settings.policy_scale` and `policy_shift`) are 0.4: handcrafted values, too, predict the
-# moves of games best when multiplied by about 2.5, and there any move costs as much as the shift.
+# The scale and the shift of H (`Settings.policy_scale` and `policy_shift`) are 0.4: handcrafted values, too, predict
+# the moves of games best when multiplied by about 2.5, and there any move costs as much as the shift.
 
 
 class PatternScratch(NamedTuple):

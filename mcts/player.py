@@ -1,8 +1,8 @@
 """One player for the whole tree-search family.
 
 Start reading at `TreeSearch.search`. One class plays all algorithms; `settings.ALGORITHMS` lists their
-settings. Its parts are the root and the reuse of the old tree (`root.py`), the threads (`parallel.py`), the batches of an
-evaluator (`batches.py`) and the result (`result.py`).
+settings. Its parts are the root and the reuse of the old tree (`root.py`), the threads (`parallel.py`), the batches of
+an evaluator (`batches.py`) and the result (`result.py`).
 """
 
 from __future__ import annotations
@@ -384,7 +384,7 @@ class TreeSearch(Player):
 
     @contextmanager
     def _noise(self) -> Iterator[None]:
-        """Add Dirichlet noise to the policy of PUCT at the root, and remove it in the end: a later search may keep it."""
+        """Add Dirichlet noise to PUCT's policy at the root, and remove it in the end: a later search may keep it."""
         s = self.settings
         if not s.noise or not s.c_puct:
             yield

@@ -70,7 +70,7 @@ def mixture(z, v, w):
 
 @inline
 def action_x(log_p, n_actions, scale, shift):
-    """x = scale log(n P(s, a)) - shift, where sigma(x) is H for the colour to play; n is the number of actions.
+    """Return x = scale log(n P(s, a)) - shift, where sigma(x) is H for the colour to play, for n actions.
 
     A uniform policy has n P = 1. This map is ours.
     """

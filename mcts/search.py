@@ -459,7 +459,8 @@ def step_learned(policy, b, shapes, table, zobrist, rng):
 def leaf_share(b, settings):
     """Return w, the share of V(s_T) in the backed-up value: 0 if the game is over, 1 without playouts.
 
-    It is smaller on a fuller board: w = `leaf_value` * (1 - `leaf_fade` * stones / points): the shorter a simulation, the more informative its outcome.
+    It is smaller on a fuller board, w = `leaf_value` * (1 - `leaf_fade` * stones / points): the shorter a simulation,
+    the more informative its outcome.
     """
     if b.n_passes >= 2:
         return 0.0

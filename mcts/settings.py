@@ -127,9 +127,7 @@ _PATTERNS = Needs(
 _CONFIDENCE = Needs(
     # As an MC value or, where there are any, as an AMAF value. PUCT uses H as a policy.
     "a confidence in H (prior_n) of at least 1, or a c_puct above 0",
-    lambda keys: (
-        keys.heuristic == "none" or keys.c_puct > 0 or max(keys.prior_n, getattr(keys, "prior_n_amaf", 0)) > 0
-    ),
+    lambda keys: keys.heuristic == "none" or keys.c_puct > 0 or max(keys.prior_n, getattr(keys, "prior_n_amaf", 0)) > 0,
 )
 _LEAF_VALUE = Needs("a leaf_value above 0", lambda keys: keys.leaf_value > 0)
 _PLAYOUTS = Needs("playouts = on", lambda keys: keys.playouts)

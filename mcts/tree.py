@@ -5,8 +5,9 @@ outcomes, not running means (the paper's footnote 3). A count and its sum share 
 atomic if threads share the tree, updates both, and a reader always sees a count that matches its sum.
 
 A node's actions, its *edges*, are the sensible moves of its position, stored side by side in random order, and a pass
-once few moves are left, or everywhere if an evaluator gives policies (`may_pass`). The tree is not a graph: a position reached in two ways has two nodes. Children
-come after their parents in all arrays, so `keep_subtree` can compact the arrays in place.
+once few moves are left, or everywhere if an evaluator gives policies (`may_pass`). The tree is not a graph: a position
+reached in two ways has two nodes. Children come after their parents in all arrays, so `keep_subtree` can compact the
+arrays in place.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from rlgo.base.errors import RlgoError
         ({"simulations": None}, "expected a number of simulations"),
         ({"seconds": 0.0}, "seconds = 0.0"),
         ({"settings": "uct"}, "settings = 'uct': expected a Settings"),
-        ({"settings": Settings(heuristic="user")}, "heuristic = user: expected a prior, or priors"),
+        ({"settings": Settings(heuristic="evaluator")}, "heuristic = evaluator: expected an evaluator"),
         ({"settings": ALGORITHMS["heuristic_mc_rave"]}, "expected weights for 5x5"),
         ({"settings": ALGORITHMS["heuristic_mc_rave"], "weights": 3}, "weights = 3: expected a Weights"),
         ({"resign": 1.5}, "resign = 1.5: expected a number from 0 to 1"),

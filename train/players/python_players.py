@@ -60,7 +60,7 @@ def _keys_of(name: str) -> type[Keys]:
     maker = _load(name)
     try:
         parameters = inspect.signature(maker).parameters.values()
-        hints = get_type_hints(maker.__init__ if inspect.isclass(maker) else maker)  # type: ignore[misc]
+        hints = get_type_hints(maker.__init__ if inspect.isclass(maker) else maker)
     except (NameError, TypeError, ValueError):
         raise RlgoError(f"player {name}: its arguments cannot be read") from None
     body: dict[str, Any] = {"__doc__": (inspect.getdoc(maker) or name).partition("\n")[0], "__module__": __name__}
@@ -76,9 +76,7 @@ def _keys_of(name: str) -> type[Keys]:
             body[parameter.name] = key(kind(parameter.default), f"The argument {parameter.name} of {name}.")
     given = {argument for argument in _GIVEN if argument in {p.name for p in parameters}}
     body |= {"__annotations__": types, "maker": staticmethod(maker), "make": _maker(name, maker, given, tuple(types))}
-    made = type("PythonKeys", (Keys,), body)
-    made.name = name
-    return section(made)
+    return section(type("PythonKeys", (Keys,), body | {"name": name}))
 
 
 def _maker(name: str, maker: Callable[..., Any], given: set[str], fields: tuple[str, ...]) -> Callable[..., Player]:
