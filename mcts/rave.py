@@ -130,11 +130,11 @@ def back_up(path, word, settings, tree):
         node = np.int64(path.node[t])
         first = np.int64(tree.first_edge[node])
         for i in range(first, first + np.int64(tree.n_edges[node])):
-            word = path.amaf[to_play, np.uint64(tree.move[np.uint64(i)])]
+            change = path.amaf[to_play, np.uint64(tree.move[np.uint64(i)])]
             if not shared:
-                tree.amaf_statistic[np.uint64(i)] += word
-            elif word != 0:
-                atomic_add(tree.amaf_statistic, i, word)
+                tree.amaf_statistic[np.uint64(i)] += change
+            elif change != 0:
+                atomic_add(tree.amaf_statistic, i, change)
 
 
 @inline_once
