@@ -27,7 +27,11 @@ from train.provenance import cpu_name, versions
 
 RUNS = 5
 Numbers = Iterator[tuple[str, float]]
-_MISSING = {"scaling": "expected two cores or more", "web": "expected rlgo[web] to be installed", "evaluator": "expected rlgo[onnx] and onnx"}
+_MISSING = {
+    "scaling": "expected two cores or more",
+    "web": "expected rlgo[web] to be installed",
+    "evaluator": "expected rlgo[onnx] and onnx",
+}
 _PLAYOUTS = 2_000  # per call of compiled code, so that Ctrl-C is noticed
 
 # What each key measures, and the fastest C++ program that does the same, on one core of a comparable machine.
@@ -496,7 +500,7 @@ def _write_network(file: Any) -> bool:
         make.make_node("MatMul", ["flat", "d"], ["v"]),
         make.make_node("Tanh", ["v"], ["value"]),
     ]
-    values = {"planes": ["n", 17, 9, 9], "policy": ["n", points + 1], "value": ["n", 1]}
+    values: dict[str, list[Any]] = {"planes": ["n", 17, 9, 9], "policy": ["n", points + 1], "value": ["n", 1]}
     ins, *outs = [make.make_tensor_value_info(k, onnx.TensorProto.FLOAT, shape) for k, shape in values.items()]
     graph = make.make_graph(nodes, "network", [ins], outs, weights)
     model = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=9)

@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-from onnx_files import METADATA, by_hand, save_network
 from tree_tools import SIZE, game_after
 
 from mcts.network import Network, read_description
@@ -15,6 +14,10 @@ from mcts.settings import ALGORITHMS
 from rlgo.base.errors import RlgoError
 from rlgo.features.planes import apply_symmetry, planes
 from rlgo.go.positions import Positions
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+from onnx_files import METADATA, by_hand, save_network  # noqa: E402  (that needs both)
 
 GAMES = [game_after("C3"), game_after("C3", "B2"), game_after("D4", "C3", "A1")]
 
