@@ -194,7 +194,7 @@ class LearnedEvaluator:
     >>> evaluator = mcts.LearnedEvaluator(rlgo.load_weights(rlgo.shipped_weights(9)))
     >>> answer = evaluator(rlgo.Positions.of(rlgo.Game(9)))
     >>> answer["q"].shape, round(float(answer["value"][0]), 2)
-    ((1, 82), 0.49)
+    ((1, 82), 0.5)
     >>> mcts.TreeSearch(9, simulations=100, evaluator=evaluator, seed=1).search(rlgo.Game(9)).simulations
     100
     """

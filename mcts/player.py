@@ -124,7 +124,7 @@ class TreeSearch(Player):
     >>> settings = mcts.ALGORITHMS["mc_rave"]._replace(prior_n_amaf=30)
     >>> result = mcts.TreeSearch(5, settings, 500, evaluator=avoid_the_edge, seed=1).search(rlgo.Game(5))
     >>> rlgo.to_vertex(result.moves[0], 5), round(float(result.prior_q[0]), 2)
-    ('C3', 0.46)
+    ('C4', 0.45)
     """
 
     def __init__(

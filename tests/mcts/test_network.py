@@ -17,7 +17,7 @@ from rlgo.go.positions import Positions
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
-from onnx_files import METADATA, by_hand, save_network  # noqa: E402  (that needs both)
+from onnx_files import METADATA, by_hand, save_network
 
 GAMES = [game_after("C3"), game_after("C3", "B2"), game_after("D4", "C3", "A1")]
 
