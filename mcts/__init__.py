@@ -12,9 +12,20 @@ from rlgo.base.lazy import lazily
 __all__, __getattr__, __dir__ = lazily(
     __name__,
     {
+        "mcts.evaluator": ("Evaluator", "LearnedEvaluator"),
         "mcts.heuristic": ("q_rlgo",),
+        "mcts.network": ("Network",),
         "mcts.player": ("TreeSearch",),
         "mcts.result": ("TreeResult",),
-        "mcts.settings": ("ALGORITHMS", "ActionValue", "Heuristic", "RaveSchedule", "Resources", "Settings"),
+        "mcts.settings": (
+            "ALGORITHMS",
+            "ActionValue",
+            "Heuristic",
+            "PuctRule",
+            "RaveSchedule",
+            "Resources",
+            "Settings",
+            "Use",
+        ),
     },
 )

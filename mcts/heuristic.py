@@ -1,6 +1,6 @@
 """Heuristic prior knowledge: H(s, a) with the confidences C and C~. MC-RAVE paper, Section 5, equations 48 to 52.
 
-Start reading at `add_prior`. The handcrafted heuristic is in `handcrafted.py`, a user's own in `prior.py`.
+Start reading at `add_prior`. The handcrafted heuristic is in `handcrafted.py`, that of an evaluator in `waiting.py`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import numpy as np
 
 from mcts.handcrafted import judge
 from mcts.patterns import pattern_x, weigh_moves
+from mcts.puct import policy_units, values_to_policy
 from mcts.settings import Heuristic
-from mcts.tree import add, count, find_edge, mean, statistic
+from mcts.tree import PRIOR_UNITS, add, count, find_edge, mean, statistic
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.jit import compare_and_swap, inline, inline_once, njit
 from rlgo.base.settings import VALUES, Policy
@@ -87,7 +88,7 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
         list_ataris(b, rollout)
         n_good = mogo_candidates(b, context.default_policy, rollout, context.rules.patterns)
     if kind == Heuristic.PATTERNS or kind == Heuristic.RLGO_PATTERNS:
-        weigh_moves(node, last_but_one, b, tree, knowledge.patterns, workspace.patterns)
+        weigh_moves(node, last_but_one, b, tree, knowledge.patterns, workspace.patterns, settings)
     sign = 1.0 if b.to_play == BLACK else -1.0
     first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     for i in range(first, first + n_edges):
@@ -116,7 +117,12 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
             add(tree.mc_statistic, i, times * statistic(c, c * h), shared)  # Q = H, N = C (48, 49)
         add(tree.amaf_statistic, i, times * statistic(m, m * h), shared)  # Q~ = H, N~ = C~ = M (50, 51)
         if times > 0:
-            tree.prior_q[i] = np.uint8(255.0 * h + 0.5)
+            tree.prior_q[i] = np.uint16(PRIOR_UNITS * h + 0.5)
+            workspace.path.values[np.uint64(i - first)] = h
+    if times > 0 and settings.c_puct > 0.0:
+        values_to_policy(workspace.path.values, n_edges, sign, settings.policy_scale)
+        for i in range(n_edges):
+            tree.prior_q[first + i] = policy_units(workspace.path.values[i])
     add(tree.node_visits, node, times * n_edges * settings.prior_n, shared)  # (52)
 
 

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mcts.search import FULL, NEEDS_PRIOR, SearchContext, Workspace, new_workspace, simulate
+from mcts.batches import Batches, new_counts
+from mcts.search import FULL, NEEDS_ANSWERS, SearchContext, ask_about_root, new_workspace, simulate
+from mcts.settings import ALGORITHMS, Resources, Settings
 from mcts.tree import MOST_VISITS, Tree, edges_of
 from rlgo.base.budget import SLICE_SECONDS
 from rlgo.base.threads import started
@@ -34,8 +36,6 @@ class Task(NamedTuple):
         and at most `SLICE_SECONDS`, at the speed of the previous slice.
     is_decided : called with a number of simulations; True if that many more cannot change the move. If the search
         should be reproducible, the time of the call does not depend on a clock.
-    evaluate_waiting : called with a workspace that has new nodes waiting for a user's prior, and its tree; never
-        while simulations run
     """
 
     root: np.record
@@ -44,7 +44,6 @@ class Task(NamedTuple):
     is_over: Callable[[], bool] = lambda: False
     seconds_left: Callable[[], float | None] = lambda: None
     is_decided: Callable[[int], bool] = lambda _: False
-    evaluate_waiting: Callable[[Workspace, Tree], None] = lambda *_: None
 
 
 class SearchThreads:
@@ -57,26 +56,39 @@ class SearchThreads:
     ----------
     size : board size
     trees : one tree, or one for each thread
-    n : number of threads. A single thread is the caller's own.
-    batch : new nodes that may wait in each workspace for a user's prior
+    resources : the number of threads, and the batches of the evaluator. A single thread is the caller's own.
     seed : a single thread draws from it directly, several from its children
     room, knows_patterns : of the feature set of the prior knowledge (`FeatureSet.room`), and whether there are learned
         patterns
+    evaluator, settings : a user's evaluator, or None, and the settings of the search
+
+    Attributes
+    ----------
+    workspaces : of the threads
+    batches : what waits for the evaluator; None without one
     """
 
     def __init__(
         self,
         size: int,
         trees: list[Tree],
-        n: int,
-        batch: int,
+        resources: Resources,
         seed: np.random.SeedSequence,
-        room: int = 0,
-        knows_patterns: bool = False,
+        kinds: tuple[int, bool] = (0, False),
+        evaluator: Any = None,
+        settings: Settings = ALGORITHMS["mc_rave"],
     ):
-        self.trees = trees
+        self.trees, n = trees, resources.workers
         seeds = [seed] if n == 1 else seed.spawn(n)
-        self.workspaces = [new_workspace(size, batch, s, room, knows_patterns) for s in seeds]
+        batch = resources.batch if evaluator is not None else 1
+        rings = [new_counts(batch, n)] * n if len(trees) == 1 else [new_counts(batch, 1) for _ in range(n)]
+        self.workspaces = [
+            new_workspace(size, slots, counts, s, *kinds) for s, (counts, slots) in zip(seeds, rings, strict=True)
+        ]
+        self.batches: Batches | None = None
+        if evaluator is not None:
+            self.batches = Batches(evaluator, self.workspaces, trees, settings, resources.batch_ms)
+        self._patience = resources.batch_ms / 1000
         self._executor = ThreadPoolExecutor(n) if n > 1 else None
 
     def run(self, n: int, task: Task) -> int:
@@ -95,23 +107,24 @@ class SearchThreads:
         """Run in the caller's thread, one slice after another."""
         left = n
         # Slices that follow the speed depend on the machine: not allowed if the search is reproducible.
-        follows_speed = n >= MOST_VISITS or task.seconds_left() is not None
+        follows_speed = n >= MOST_VISITS or task.seconds_left() is not None or self._patience > 0
+        longest = min(SLICE_SECONDS, self._patience or SLICE_SECONDS)
         size = _FIRST_SLICE if follows_speed else _SLICE
         while True:  # at least once, so that even a run without simulations compiles everything
             size = min(size, left)
             budget = np.array([size], np.int64)
             left -= size
             began = time.perf_counter()
-            while (state := self._simulate(0, budget, task)) == NEEDS_PRIOR:
-                task.evaluate_waiting(self.workspaces[0], self.trees[0])
-                if task.is_over():  # a user's prior may take long
+            while (state := self._simulate(0, budget, task)) == NEEDS_ANSWERS:
+                self._answer_all(task)
+                if task.is_over():  # an evaluator may take long
                     _spend([budget])
-            task.evaluate_waiting(self.workspaces[0], self.trees[0])
+            self._answer_all(task)
             if state == FULL or left == 0 or task.is_decided(left) or task.is_over():
                 return
             if follows_speed:
                 took, seconds = max(time.perf_counter() - began, 1e-9), task.seconds_left()
-                slice_seconds = SLICE_SECONDS if seconds is None else min(SLICE_SECONDS, seconds)
+                slice_seconds = longest if seconds is None else min(longest, seconds)
                 size = max(1, min(_SLICE, int(size * slice_seconds / took)))
 
     def _run_threads(self, n: int, task: Task, executor: ThreadPoolExecutor) -> None:
@@ -127,18 +140,29 @@ class SearchThreads:
             # Each of several trees gets an equal share, so that the result does not depend on which thread is faster.
             return task.is_over() or (shared and task.is_decided(max(0, int(budgets[0][0])) + count))
 
-        busy = list(range(count))
-        while busy:
-            calls = [(self._simulate, i, budgets[i], task) for i in busy]
-            with started(executor, calls, lambda: _spend(budgets)) as work:
-                while wait(work, SLICE_SECONDS).not_done:
-                    if is_over():
-                        _spend(budgets)
-            for i in busy:
-                task.evaluate_waiting(self.workspaces[i], self._tree_of(i))
-            busy = [i for i, done in zip(busy, work, strict=True) if done.result() == NEEDS_PRIOR]
-            if busy and is_over():
-                _spend(budgets)
+        def stop() -> None:
+            _spend(budgets)
+            if self.batches is not None:
+                self.batches.stop()
+
+        calls = [(self._search, i, budgets[i], task) for i in range(count)]
+        with started(executor, calls, stop) as work:
+            if self.batches is not None:
+                self.batches.conduct(work, is_over, stop)
+            while wait(work, SLICE_SECONDS).not_done:
+                if is_over():
+                    stop()
+
+    def _search(self, i: int, budget: np.ndarray, task: Task) -> None:
+        """Run simulations in thread i; if they need the answers of an evaluator, wait for room for more."""
+        while self._simulate(i, budget, task) == NEEDS_ANSWERS and budget[0] > 0:
+            assert self.batches is not None
+            self.batches.feed(i, budget)
+
+    def _answer_all(self, task: Task) -> None:
+        """Have everything evaluated that waits."""
+        if self.batches is not None:
+            self.batches.answer_all(task.is_over)
 
     def _tree_of(self, i: int) -> Tree:
         """Return the tree that thread i grows."""
@@ -153,6 +177,14 @@ class SearchThreads:
         """Give new roots their prior knowledge, before several threads start there."""
         for i in range(len(self.trees)):
             self._simulate(i, np.zeros(1, np.int64), task)
+            if self.batches is not None:
+                ask_about_root(task.root, self.trees[i], task.context.settings, self.workspaces[i])
+        self._answer_all(task)
+
+    def under_way(self) -> int:
+        """Return how many simulations may be under way at most, whose virtual losses are in a tree."""
+        batches = 0 if self.batches is None else sum(len(workspace.waiting.slots) for workspace in self.workspaces)
+        return len(self.workspaces) + batches
 
     @property
     def simulations(self) -> int:
@@ -162,13 +194,16 @@ class SearchThreads:
     @property
     def wins(self) -> float:
         """The sum of their outcomes z."""
-        return sum(float(workspace.tally.wins) for workspace in self.workspaces)
+        wins = sum(float(workspace.tally.wins) for workspace in self.workspaces)
+        return wins if self.batches is None else wins + self.batches.values
 
     def clear(self) -> None:
-        """Reset the counts of simulations and wins, and forget nodes that wait for a prior."""
+        """Reset the counts of simulations and wins, and forget what waits for an evaluator."""
         for workspace in self.workspaces:
-            for name in ("simulations", "moves", "wins", "waiting", "deepest"):
+            for name in ("simulations", "moves", "wins", "deepest"):
                 workspace.tally[name] = 0
+        if self.batches is not None:
+            self.batches.clear()
 
     def root_edges(self) -> Any:
         """Return the root's edges as `tree.edges_of` does, summed over all trees."""

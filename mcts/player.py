@@ -1,22 +1,25 @@
 """One player for the whole tree-search family.
 
 Start reading at `TreeSearch.search`. One class plays all algorithms; `settings.ALGORITHMS` lists their
-settings. Its parts are the root and the reuse of the old tree (`root.py`), a user's prior (`prior.py`), the threads
-(`parallel.py`) and the result (`result.py`).
+settings. Its parts are the root and the reuse of the old tree (`root.py`), the threads (`parallel.py`), the batches of
+an evaluator (`batches.py`) and the result (`result.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
+from mcts.evaluator import Evaluator, LearnedEvaluator
 from mcts.heuristic import knowledge_of
 from mcts.parallel import SearchThreads, Task
-from mcts.prior import Prior, Priors, UserPrior, one_by_one
+from mcts.puct import draw_by_visits, with_noise
 from mcts.result import TreeResult, empty_maps, no_result, read_result, result_maps
 from mcts.root import Root
-from mcts.search import SearchContext, wait_for_prior
+from mcts.search import SearchContext
 from mcts.settings import (
     ALGORITHMS,
     LEARNED_PATTERNS,
@@ -26,10 +29,12 @@ from mcts.settings import (
     Heuristic,
     Resources,
     Settings,
+    Use,
 )
 from mcts.statistics import tree_statistics
 from mcts.tree import (
     MOST_VISITS,
+    PRIOR_UNITS,
     Tree,
     add_root,
     edge_arrays,
@@ -42,7 +47,7 @@ from mcts.tree import (
     nodes_in,
 )
 from rlgo.base.bounds import One, OrNone
-from rlgo.base.budget import Budget, check_budget
+from rlgo.base.budget import Budget, check_budget, never
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.jit import compiling, seed_sequence
 from rlgo.base.ram import announce
@@ -58,7 +63,7 @@ from rlgo.moves.rollout import LEARNED, DefaultPolicy, is_hopeless
 from rlgo.play.player import RESIGN, Candidate, Player, SearchStatistics, Seed, check_size, moves_to_try, won_by
 from rlgo.search.td_search import TdSearch
 
-# A low estimate, used to size the tree: nodes late in a game have 5 to 10 edges. (A node takes 13 bytes, an edge 23.)
+# A low estimate, used to size the tree: nodes late in a game have 5 to 10 edges. (A node takes 13 bytes, an edge 24.)
 _EDGES_PER_NODE = 8
 _NEARLY_FULL = 0.5  # from here on, `tree.visits_to_expand` saves room
 _AT_ONCE = 16  # simulations if no clock time is left: a full slice on 13x13 takes 9 ms, a lot at a second per game
@@ -78,12 +83,11 @@ class TreeSearch(Player):
     weights : the value function of Q_rlgo: for the heuristics RLGO, BOTH and RLGO_PATTERNS, the default policy LEARNED,
         truncation, and values of leaves
     patterns : learned patterns: for the heuristics PATTERNS and RLGO_PATTERNS
-    prior : your own heuristic in place of ``settings.heuristic``: a function of a board record and of its moves (points
-        or PASS, int64[n]) that returns H, C and C~, each float[n] or a single number. H is P(Black wins) after each
-        move; C and C~ are the number of simulations it counts for as an MC value and as an AMAF value. It is called for
-        each new node, the root first.
-    priors : the same for a batch, for instance for a neural network: a function of a list of boards and a list of their
-        moves that returns a list of triples. New nodes wait until there are ``resources.batch`` of them.
+    evaluator : policies and values of positions, such as a neural network's: a function as described at `Evaluator`, or
+        a `LearnedEvaluator`. It is called for the root, and for new nodes, which wait until there are
+        ``resources.batch`` of them. ``settings.evaluator`` tells which of its answers are used: a policy in place of
+        ``settings.heuristic``, with the confidences `prior_n` (C) and `prior_n_amaf` (C~) and as the policy of PUCT; a
+        value with the share `leaf_value`, or as everything that is backed up, with ``playouts=False``
     prior_search : a TD search that runs before each search and whose short-term memory provides Q_rlgo (two-phase
         search)
     resign : resign if P(win) of the best move is below this
@@ -93,13 +97,14 @@ class TreeSearch(Player):
     Attributes
     ----------
     result : the `TreeResult` of the last search, or None
+    evaluation : whatever else the evaluator said about the root, by name, such as ``ownership``
     settings, simulations, seconds, resources, default_policy, epsilon, prior_search, resign : as above. The settings
         are complete: for instance, `max_moves` is a number of plies, and not 0.
     root, threads, knowledge : what the search works with: `Root`, `SearchThreads` and `heuristic.Knowledge`
 
     Raises
     ------
-    RlgoError : if a setting, or an answer of a prior, is out of range
+    RlgoError : if a setting is out of range; in a search, if the evaluator fails, or its answer is wrong
 
     Examples
     --------
@@ -108,17 +113,18 @@ class TreeSearch(Player):
     >>> rlgo.to_vertex(player.genmove(rlgo.Game(5)), 5)
     'C3'
 
-    A prior of your own. This one avoids the edge, and counts for 30 simulations as an AMAF value:
+    A policy of your own. This one avoids the edge, and its H counts for 30 simulations as an AMAF value:
 
     >>> import numpy as np
-    >>> def avoid_the_edge(board, moves):
-    ...     rows, columns = np.divmod(moves, int(board.stride))  # 1 to 5 on this board, and 0 for a pass
-    ...     is_inside = (rows > 1) & (rows < 5) & (columns > 1) & (columns < 5)
-    ...     h = np.where(is_inside, 0.6, 0.3)  # P(the colour to play wins)
-    ...     return (h if board.to_play == rlgo.BLACK else 1 - h), 0, 30
-    >>> result = mcts.TreeSearch(5, simulations=500, prior=avoid_the_edge, seed=1).search(rlgo.Game(5))
-    >>> rlgo.to_vertex(result.moves[0], 5), bool(result.prior_q[0] == 0.6)
-    ('C3', True)
+    >>> def avoid_the_edge(positions):
+    ...     inside = np.zeros((5, 5))
+    ...     inside[1:4, 1:4] = 1.0
+    ...     logits = np.append(inside, -1.0)  # the pass comes last
+    ...     return {"logits": np.tile(logits, (len(positions), 1))}
+    >>> settings = mcts.ALGORITHMS["mc_rave"]._replace(prior_n_amaf=30)
+    >>> result = mcts.TreeSearch(5, settings, 500, evaluator=avoid_the_edge, seed=1).search(rlgo.Game(5))
+    >>> rlgo.to_vertex(result.moves[0], 5), round(float(result.prior_q[0]), 2)
+    ('C4', 0.45)
     """
 
     def __init__(
@@ -133,8 +139,7 @@ class TreeSearch(Player):
         epsilon: float = 0.1,
         weights: Weights | None = None,
         patterns: Patterns | None = None,
-        prior: Prior | None = None,
-        priors: Priors | None = None,
+        evaluator: Evaluator | Callable[..., Any] | None = None,
         prior_search: TdSearch | None = None,
         resign: float = 0.0,
         seed: Seed = None,
@@ -147,14 +152,13 @@ class TreeSearch(Player):
         self.resign, self.epsilon = PROBABILITY.check("resign", resign), PROBABILITY.check("epsilon", epsilon)
         self.name, self.sizes, self._size = name, (size,), size
         self.prior_search = OrNone(One(TdSearch)).check("prior_search", prior_search)
-        for argument, function in (("prior", prior), ("priors", priors)):
-            if function is not None and not callable(function):
-                raise RlgoError(f"{argument} = {shown(function)}: expected a function")
-        if prior is not None and priors is not None:
-            raise RlgoError("prior, priors: expected one of the two, not both")
-        priors = one_by_one(prior) if prior is not None else priors
+        if evaluator is not None and not callable(evaluator):
+            raise RlgoError(f"evaluator = {shown(evaluator)}: expected a function")
+        if isinstance(evaluator, LearnedEvaluator):  # simulations evaluate by it themselves
+            settings = _with_learned(settings, evaluator)
+            weights, patterns, evaluator = evaluator.weights or weights, evaluator.patterns or patterns, None
         shares_tree = resources.workers > 1 and not resources.root_parallel
-        self.settings = _complete(settings, size, priors is not None, shares_tree)
+        self.settings = _complete(settings, size, evaluator is not None, shares_tree)
         if prior_search is not None:
             self._fit_prior_search(prior_search)
         self._weights = self._needed(weights)
@@ -173,8 +177,8 @@ class TreeSearch(Player):
         else:
             self._room = 0 if self._weights is None else self._weights.features.room
         kinds = self._room, self._patterns is not None
-        self.threads = SearchThreads(size, trees, resources.workers, resources.batch, sequence, *kinds)
-        self._user_prior = UserPrior(priors, size) if priors is not None else None
+        self.threads = SearchThreads(size, trees, resources, sequence, kinds, evaluator, self.settings)
+        self._rng = np.random.default_rng(sequence.spawn(1)[0])  # of noise, and of moves that are drawn
         self._is_warm = False
         self.new_game()
 
@@ -192,7 +196,8 @@ class TreeSearch(Player):
     def _needed(self, weights: Weights | None) -> Weights | None:
         """Return the weights if the settings need any; RlgoError if they are missing, or for another board size."""
         needs_value = self.settings.truncate != NO_TRUNCATION or self.default_policy.kind == LEARNED
-        needs_value |= self.settings.leaf_value > 0
+        if not self.settings.evaluator & Use.VALUE:
+            needs_value |= self.settings.leaf_value > 0 or not self.settings.playouts
         if self.prior_search is not None or not (needs_value or self.settings.heuristic in LEARNED_VALUES):
             return None
         if weights is None:
@@ -223,8 +228,16 @@ class TreeSearch(Player):
             return PASS
         if won_by(game.to_play, self.chance(float(result.q[0]), game)) < self.resign:
             return RESIGN
-        move = int(result.moves[0])
+        move = self._choose(game, result)
         return move if self.prior_search is None else self.prior_search.explore(game, move)
+
+    def _choose(self, game: Game, result: TreeResult) -> int:
+        """Return the most visited move, or one that is drawn by visits."""
+        s = self.settings
+        is_drawn = s.move_temperature > 0 and not (s.temperature_plies and len(game.moves) >= s.temperature_plies)
+        if not is_drawn or not result.visits.any():
+            return int(result.moves[0])
+        return int(result.moves[draw_by_visits(result.visits, s.move_temperature, self._rng)])
 
     def end_game(self, game: Game, outcome: float) -> None:
         """Let the prior search learn from the game; see `Player.end_game`."""
@@ -269,6 +282,8 @@ class TreeSearch(Player):
             for tree in self.trees:
                 add_root(np.zeros(1, np.int64), tree)
             self.threads.run(0, self._task(0.0))
+            if self.threads.batches is not None:
+                self.threads.batches.warm_up(self._size)
             keep_subtree(0, self.trees[0])
             find_edge(0, PASS, self.trees[0])
             tree_statistics(self._read_result(0), self.threads, self.settings)
@@ -282,6 +297,11 @@ class TreeSearch(Player):
     def searched(self) -> int:
         """Return the simulations of the last search."""
         return 0 if self.result is None else self.result.simulations
+
+    @property
+    def evaluation(self) -> Mapping[str, np.ndarray]:
+        """Whatever else the evaluator said about the root of the last search, by name."""
+        return {} if self.threads.batches is None else self.threads.batches.root_answers
 
     def report(self) -> list[str]:
         """Return a line about the last search: its outcomes, the size of the tree and the principal variation."""
@@ -330,7 +350,7 @@ class TreeSearch(Player):
         budget = budget or self.own_budget()
         if self.prior_search is not None:
             self._search_prior(self.prior_search, game, budget, is_move)
-        self.set_root(game, moves)
+        self.set_root(game, moves, budget.ends)
         began = budget.elapsed
 
         def is_over() -> bool:
@@ -347,27 +367,42 @@ class TreeSearch(Player):
         )
         most = MOST_VISITS if budget.seconds != 0 else _AT_ONCE
         left = budget.left()
-        n = self.threads.run(most if left is None else min(left, most), task)
+        with self._noise():
+            n = self.threads.run(most if left is None else min(left, most), task)
         budget.done += n
         self.root.finish(game)
         self.result = self._read_result(n)
         return self.result
 
-    def set_root(self, game: Game, moves: list[int]) -> None:
+    def set_root(self, game: Game, moves: list[int], is_over: Callable[[], bool] = never) -> None:
         """Make the position of `game` the root, keep what the trees know about it, and give a new root its prior.
 
-        moves : the sensible moves there; a pass is added where it may be the best move
+        moves : the sensible moves there; a pass is added where it may be the best move (`tree.may_pass`)
+        is_over : polled while an evaluator computes; True goes on without its answer
         """
-        actions = [*moves, PASS] if may_pass(len(moves), game.size) else moves
+        actions = [*moves, PASS] if may_pass(len(moves), game.size, self.settings.heuristic) else moves
         self.root.move_to(game, np.array(actions, np.int64))
-        if self._user_prior is None:
-            self.threads.give_prior_to_roots(self._task(game.komi))
+        if self.threads.batches is not None:
+            self.threads.batches.begin(game, self.root.board)
+        self.threads.give_prior_to_roots(self._task(game.komi)._replace(is_over=is_over))
+
+    @contextmanager
+    def _noise(self) -> Iterator[None]:
+        """Add Dirichlet noise to PUCT's policy at the root, and remove it in the end: a later search may keep it."""
+        s = self.settings
+        if not s.noise or not s.c_puct:
+            yield
             return
-        workspace = self.threads.workspaces[0]
-        for tree in self.trees:
-            if tree.prior_kind[0] != Heuristic.USER:
-                wait_for_prior(0, self.root.board, tree, workspace)
-                self._user_prior.evaluate_waiting(workspace, tree)
+        own = [tree.prior_q[: tree.n_edges[0]].copy() for tree in self.trees]
+        for tree, units in zip(self.trees, own, strict=True):
+            if tree.prior_kind[0] not in (Heuristic.NONE, Heuristic.WAITING):
+                noisy = with_noise(units / PRIOR_UNITS, s.noise, s.noise_alpha, self._rng)
+                tree.prior_q[: len(units)] = np.rint(PRIOR_UNITS * np.minimum(noisy, 1.0))
+        try:
+            yield
+        finally:
+            for tree, units in zip(self.trees, own, strict=True):
+                tree.prior_q[: len(units)] = units
 
     def simulate(self, game: Game, n: int) -> int:
         """Run n simulations from the root, which `set_root` set to `game`, and return how many there were.
@@ -378,18 +413,16 @@ class TreeSearch(Player):
 
     def is_decided(self, left: int) -> bool:
         """Whether the most visited move stays the most visited one, whatever the simulations that are left do."""
-        if self.settings.action_value == ActionValue.FLAT:
+        if self.settings.action_value == ActionValue.FLAT or self.settings.move_temperature:
             return False
         n = np.sort(self.threads.root_edges().n)
-        # Virtual losses of running simulations are visits that may never be made.
-        under_way = self.settings.virtual_loss * len(self.threads.workspaces)
+        # Virtual losses of simulations that run or wait are visits that may never be made.
+        under_way = self.settings.virtual_loss * self.threads.under_way()
         return len(n) > 1 and int(n[-1]) - int(n[-2]) > left + under_way
 
     def _task(self, komi: float) -> Task:
         """Return what the threads are to search."""
-        task = Task(self.root.board, self.root.last_moves, self.context(komi))
-        user = self._user_prior
-        return task if user is None else task._replace(evaluate_waiting=user.evaluate_waiting)
+        return Task(self.root.board, self.root.last_moves, self.context(komi))
 
     def context(self, komi: float) -> SearchContext:
         """Return what is constant during a search; mercy is off where it would end simulations at the root."""
@@ -417,17 +450,36 @@ class TreeSearch(Player):
         return read_result(root, self.trees, self.root.board.to_play, self.settings, simulations)
 
 
-def _complete(settings: Settings, size: int, has_user_prior: bool, shares_tree: bool) -> Settings:
-    """Check the settings, and adapt them to the board, to a user's prior, and to whether threads share the tree."""
+def _with_learned(settings: Settings, evaluator: LearnedEvaluator) -> Settings:
+    """Return the settings with the heuristic that is compiled from the same weights and patterns."""
     settings = One(Settings).check("settings", settings)
-    heuristic = int(Heuristic.USER) if has_user_prior else settings.heuristic
-    if heuristic == Heuristic.USER and not has_user_prior:
-        raise RlgoError("heuristic = user: expected a prior, or priors")
+    if not settings.evaluator & Use.POLICY:
+        return settings
+    if evaluator.patterns is None:
+        return settings._replace(heuristic=Heuristic.RLGO)
+    return settings._replace(heuristic=Heuristic.PATTERNS if evaluator.weights is None else Heuristic.RLGO_PATTERNS)
+
+
+def _complete(settings: Settings, size: int, has_evaluator: bool, shares_tree: bool) -> Settings:
+    """Check the settings, and adapt them to the board, to an evaluator, and to whether threads share the tree."""
+    settings = One(Settings).check("settings", settings)
+    use = settings.evaluator if has_evaluator else int(Use.NOTHING)
+    if settings.playouts and not settings.leaf_value:
+        use &= ~int(Use.VALUE)
+    if has_evaluator and use == Use.NOTHING:
+        raise RlgoError("evaluator: cannot be combined with leaf_value = 0, unless its policy is used")
+    if has_evaluator and settings.action_value == ActionValue.FLAT:
+        raise RlgoError("evaluator: cannot be combined with flat Monte-Carlo, which has no tree")
+    heuristic = int(Heuristic.EVALUATOR) if use & Use.POLICY else settings.heuristic
+    if heuristic == Heuristic.EVALUATOR and not has_evaluator:
+        raise RlgoError("heuristic = evaluator: expected an evaluator")
+    waits = bool(use & Use.VALUE) and not settings.playouts
     return settings._replace(
         max_moves=check_max_moves(settings.max_moves, size),
         heuristic=heuristic,
-        prior_n=settings.prior_n if heuristic not in (Heuristic.NONE, Heuristic.USER) else 0,
-        virtual_loss=max(1, settings.virtual_loss) if shares_tree else 0,
+        evaluator=use,
+        prior_n=settings.prior_n if heuristic != Heuristic.NONE else 0,
+        virtual_loss=max(1, settings.virtual_loss) if shares_tree or waits else 0,
     )
 
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from mcts.settings import ActionValue, RaveSchedule
-from mcts.tree import add, statistic
+from mcts.tree import add, has_visit, statistic
 from rlgo.base.jit import atomic_add, inline, inline_once
 from rlgo.go.board import BLACK, PASS
 
@@ -90,22 +90,26 @@ def beta_of(settings, beta_s, n, n_amaf, q_amaf):
 
 
 @inline_once
-def back_up(path, z, settings, tree):
+def back_up(path, word, settings, tree):
     """Update the statistics along a simulation's path with its outcome z (Algorithm 2, BACKUP).
 
     path : record of `search.path_dtype`
+    word : `statistic(1, z)`: one visit with this outcome, in place of the virtual losses of the descent. A word without
+        a visit changes the outcome of a simulation that has been backed up: `change_of_outcome`.
     The AMAF values of s_t count the moves u >= t by the colour to play in s_t, a_t included (equations 16 and 17). If
     a simulation plays a point more than once, only the first move counts, by either colour (Section 4.3); with
     `amaf_own` the first by that colour, even if the other played there before (Algorithm 2). Passes and moves that
     were illegal in s_t, and so are not actions there, do not count.
     """
     shared = settings.virtual_loss > 0
-    one_outcome = statistic(1, z)
+    is_new = has_visit(word)
     # N(s_t), N(s_t, a_t) and Q(s_t, a_t) (equations 13 to 15); the virtual losses of the descent are taken back.
     for t in range(path.n_nodes):
         color = BLACK + (path.first_color - BLACK + t) % 2
-        add(tree.mc_statistic, np.int64(path.edge[t]), one_outcome - virtual_loss(color, settings), shared)
-        add(tree.node_visits, np.int64(path.node[t]), 1 - settings.virtual_loss, shared)
+        change = word - virtual_loss(color, settings) if is_new else word
+        add(tree.mc_statistic, np.int64(path.edge[t]), change, shared)
+        if is_new:
+            add(tree.node_visits, np.int64(path.node[t]), 1 - settings.virtual_loss, shared)
     if settings.action_value < ActionValue.RAVE:
         return
     # N~(s_t, a_u) and Q~(s_t, a_u) (equations 16 and 17). As t goes backwards, `amaf` holds what to add for each colour
@@ -117,7 +121,7 @@ def back_up(path, z, settings, tree):
         while u >= t:
             side = (path.first_color - BLACK + u) % 2  # 0: Black, 1: White
             p = np.uint64(path.moves[np.uint64(u)])
-            path.amaf[np.uint64(side), p] = one_outcome
+            path.amaf[np.uint64(side), p] = word
             if not settings.amaf_own:
                 path.amaf[np.uint64(1 - side), p] = 0
             u -= 1
@@ -126,11 +130,20 @@ def back_up(path, z, settings, tree):
         node = np.int64(path.node[t])
         first = np.int64(tree.first_edge[node])
         for i in range(first, first + np.int64(tree.n_edges[node])):
-            word = path.amaf[to_play, np.uint64(tree.move[np.uint64(i)])]
+            change = path.amaf[to_play, np.uint64(tree.move[np.uint64(i)])]
             if not shared:
-                tree.amaf_statistic[np.uint64(i)] += word
-            elif word != 0:
-                atomic_add(tree.amaf_statistic, i, word)
+                tree.amaf_statistic[np.uint64(i)] += change
+            elif change != 0:
+                atomic_add(tree.amaf_statistic, i, change)
+
+
+@inline_once
+def give_up(path, settings, tree):
+    """Take back the virtual losses of a simulation that is not backed up after all."""
+    for t in range(path.n_nodes):
+        color = BLACK + (path.first_color - BLACK + t) % 2
+        add(tree.mc_statistic, np.int64(path.edge[t]), -virtual_loss(color, settings), True)
+        add(tree.node_visits, np.int64(path.node[t]), -settings.virtual_loss, True)
 
 
 @inline

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mcts.settings import ActionValue, Settings
+from mcts.settings import ActionValue, Heuristic, Settings
 from mcts.tree import Tree, find_edge, most_visited_line, nodes_in
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.coords import to_row_col
@@ -31,11 +31,11 @@ class TreeResult(NamedTuple):
     """
 
     moves: np.ndarray  # int64[m]: points, or PASS
-    visits: np.ndarray  # int64[m]: N(s, a) without the C of a built-in heuristic (a user's C is included)
+    visits: np.ndarray  # int64[m]: N(s, a) without the C of a heuristic
     q: np.ndarray  # float64[m]: Q(s, a) = P(Black wins); NaN without visits
     q_amaf: np.ndarray  # float64[m]: Q~(s, a); NaN without AMAF visits
     n_amaf: np.ndarray  # int64[m]: N~(s, a)
-    prior_q: np.ndarray  # float64[m]: H(s, a) to the nearest 1/255; about 1/2 without a heuristic
+    prior_q: np.ndarray  # float64[m]: H(s, a), or with PUCT the policy P(s, a); about 1/2 without a heuristic
     line: np.ndarray  # int64[...]: the principal variation, which follows the most visited moves
     simulations: int  # simulations of this search
     nodes: int  # nodes in all trees
@@ -70,7 +70,7 @@ def read_result(root: Any, trees: list[Tree], color: int, settings: Settings, si
     moves = root.move[order]
     return TreeResult(
         moves=moves,
-        visits=root.n[order] - settings.prior_n * len(trees),
+        visits=root.n[order] - prior_visits(trees, settings),
         q=q[order],
         q_amaf=q_amaf[order],
         n_amaf=root.n_amaf[order],
@@ -79,6 +79,11 @@ def read_result(root: Any, trees: list[Tree], color: int, settings: Settings, si
         simulations=simulations,
         nodes=sum(nodes_in(tree) for tree in trees),
     )
+
+
+def prior_visits(trees: list[Tree], settings: Settings) -> int:
+    """Return the visits that each of the root's actions has from its prior alone, over all trees."""
+    return settings.prior_n * sum(tree.prior_kind[0] not in (Heuristic.NONE, Heuristic.WAITING) for tree in trees)
 
 
 def principal_variation(tree: Tree, move: int, prior_n: int) -> np.ndarray:

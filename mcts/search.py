@@ -1,8 +1,9 @@
 """Monte-Carlo tree search: descend, roll out, back up. MC-RAVE paper, Algorithm 2.
 
 Start reading at `simulate`. Its three steps are `descend` and `roll_out` below and `back_up` in `rave.py`; the tree
-policy is `select`. Formulas are in `uct.py`, `rave.py` and `flat.py`, prior knowledge is in `heuristic.py` and the tree
-in `tree.py`. Values in the tree are P(Black wins); the tree policy flips them in `select`, or in `flat._value`.
+policy is `select`. Formulas are in `uct.py`, `puct.py`, `rave.py` and `flat.py`, prior knowledge is in `heuristic.py`,
+what waits for an evaluator in `waiting.py`, and the tree in `tree.py`. Values in the tree are P(Black wins); the tree
+policy flips them in `select`, or in `flat._value`.
 """
 
 from __future__ import annotations
@@ -16,30 +17,34 @@ import numpy as np
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, give_prior
 from mcts.patterns import PatternScratch, new_pattern_scratch
+from mcts.puct import mixture, puct_bonus
 from mcts.rave import action_value, back_up, hand_selected_beta, minimum_mse_value, virtual_loss
-from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, RaveSchedule, Settings
+from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, RaveSchedule, Settings, Use
 from mcts.tree import (
     BEING_ADDED,
     MOST_VISITS,
     NO_CHILD,
+    PRIOR_UNITS,
     add_node,
     count,
     find_edge,
     mean_or_0,
     outcomes,
+    statistic,
     visits_to_expand,
 )
 from mcts.uct import ucb1
+from mcts.waiting import COLLIDED, Waiting, must_wait, wait_for_answer
 from rlgo.base.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
 from rlgo.base.settings import LOGISTIC
 from rlgo.features.incremental import reset, reset_value, shapes_dtype, update
-from rlgo.go.board import BLACK, PASS, board_dtype, new_boards, outcome, play
+from rlgo.go.board import BLACK, PASS, board_dtype, outcome, play
 from rlgo.go.rules import Rules, max_plies, padded_points
 from rlgo.learning.policy import choose_move
 from rlgo.learning.value import squash
 from rlgo.moves.rollout import LEARNED, DefaultPolicy, begin_rollout, is_hopeless, rollout_dtype, step_rollout
 
-DONE, NEEDS_PRIOR, FULL = 0, 1, 2  # why `simulate` returned
+DONE, NEEDS_ANSWERS, FULL = 0, 1, 2  # why `simulate` returned
 _TWO_CACHE_LINES = 128  # bytes that a processor may transfer at once
 
 
@@ -67,6 +72,9 @@ def path_dtype(size: int) -> np.dtype:
     n_moves, moves[T], first_color : all moves of the simulation, in the tree and beyond, and the colour of the first
     last : the move before the first
     values[P] : scratch of `select`
+    leaf, leaf_node : the moves before the position where the tree ends, and its node, NO_CHILD or COLLIDED
+    row : the row of that position in the batch of an evaluator
+    z, w : the outcome, and the share of V in what is backed up
     amaf[2, P] : scratch of `rave.back_up`
     candidates[P] : scratch of `tree.add_node`
     """
@@ -76,6 +84,11 @@ def path_dtype(size: int) -> np.dtype:
         ("n_moves", np.int32),
         ("first_color", np.int32),
         ("last", np.int32),
+        ("leaf", np.int32),
+        ("leaf_node", np.int32),
+        ("row", np.int32),
+        ("z", np.float64),
+        ("w", np.float64),
         ("node", np.int32, (plies,)),
         ("edge", np.int32, (plies,)),
         ("moves", np.uint16, (plies,)),
@@ -94,9 +107,8 @@ def tally_dtype() -> np.dtype:
     ------
     simulations, moves, wins : simulations, the moves in them, and the sum of their outcomes z
     deepest : the largest number of tree states in a simulation
-    waiting : new nodes that wait for a user's prior
     """
-    fields = [("simulations", "i8"), ("moves", "i8"), ("waiting", "i8"), ("deepest", "i8"), ("wins", "f8")]
+    fields = [("simulations", "i8"), ("moves", "i8"), ("deepest", "i8"), ("wins", "f8")]
     return np.dtype((np.record, np.dtype(fields)))
 
 
@@ -107,8 +119,7 @@ class Workspace(NamedTuple):
     ----------
     b, path, shapes, rollout : scratch: records of `board_dtype`, `path_dtype`, `shapes_dtype` and `rollout_dtype`
     rng : random state, uint64[1]
-    waiting_boards, waiting_nodes : the positions of new nodes that wait for a user's prior, and the nodes;
-        `tally.waiting` of them
+    waiting : `Waiting`: simulations that wait for an evaluator
     tally : record of `tally_dtype`: totals over the simulations. `wins` is the sum of outcomes z.
     patterns : scratch of learned patterns, or None
     """
@@ -118,17 +129,23 @@ class Workspace(NamedTuple):
     shapes: np.record
     rollout: np.record
     rng: np.ndarray
-    waiting_boards: np.ndarray
-    waiting_nodes: np.ndarray
+    waiting: Waiting
     tally: np.record
     patterns: PatternScratch | None
 
 
 def new_workspace(
-    size: int, batch: int, seed: np.random.SeedSequence, room: int = 0, knows_patterns: bool = False
+    size: int,
+    slots: int,
+    counts: np.ndarray,
+    seed: np.random.SeedSequence,
+    room: int = 0,
+    knows_patterns: bool = False,
 ) -> Workspace:
-    """Return a workspace for one board size in which up to `batch` new nodes may wait for a user's prior.
+    """Return a workspace for one board size.
 
+    slots : how many simulations may wait for an evaluator
+    counts : `Waiting.counts`
     room : of the feature set of the prior knowledge
     knows_patterns : whether the prior knowledge has learned patterns
     """
@@ -140,8 +157,7 @@ def new_workspace(
         _on_own_cache_lines(shapes_dtype(size, room))[0],
         _on_own_cache_lines(rollout_dtype(size))[0],
         rng,
-        new_boards(batch, size),
-        np.zeros(batch, np.int64),
+        Waiting(np.zeros(slots, path_dtype(size)), _on_own_cache_lines(np.dtype(np.int64)), counts),
         _on_own_cache_lines(tally_dtype())[0],
         new_pattern_scratch(size) if knows_patterns else None,
     )
@@ -163,34 +179,41 @@ def simulate(budget, root, last_moves, tree, context, workspace):
     """Run simulations from the position `root` until the budget is spent (Algorithm 2).
 
     A new root gets its prior first, even if no simulation is left. With `Settings.leaf_value`, the simulation backs up
-    (1 - w) z + w V(s_T), a mixture of outcome and learned value as in Silver et al. 2016, "Mastering the game of Go
-    with deep neural networks and tree search"; w is `leaf_share`.
+    `puct.mixture` of its outcome and V(s_T), with the share w of `leaf_share`. An evaluator gives V later; see
+    `waiting.py`.
 
     budget : int64[1], simulations left for all threads that share it
     root : board record of node 0 of the tree
     last_moves : the move that led to the root and the one before it, or PASS
     tree, context, workspace : `Tree`, `SearchContext`, `Workspace`
-    Returns DONE; NEEDS_PRIOR if the list of new nodes waiting for a user's prior is full; or FULL if N(s) of the root
-    has reached its limit.
+    Returns DONE; NEEDS_ANSWERS if a batch for the evaluator is full, or no other simulation may wait for it; or FULL if
+    N(s) of the root has reached its limit.
     """
-    path, tally = workspace.path, workspace.tally
+    path, settings, waiting = workspace.path, context.settings, workspace.waiting
     give_prior_to_root(root, last_moves[1], tree, context, workspace)
-    while atomic_add(budget, 0, -1) > 0:
+    while not must_wait(settings, waiting):
+        if atomic_add(budget, 0, -1) <= 0:
+            return DONE
         if tree.node_visits[0] >= MOST_VISITS:
             return FULL
         begin_simulation(root, last_moves[0], workspace)  # board.SetPosition(s_0)
         new_node = descend(tree, context, workspace)  # [s_0, a_0, ..., s_T] = SIMTREE(board); a_T is chosen below
-        w = leaf_share(workspace.b, context.settings)
-        v = value_of_leaf(context, workspace) if w > 0.0 else 0.0
-        z = roll_out(new_node, tree, context, workspace)  # a_T, then [a_T+1, ..., a_D], z = SIMDEFAULT(board, T)
-        back_up(path, (1.0 - w) * z + w * v, context.settings, tree)  # BACKUP([s_0, ..., s_T], [a_0, ..., a_D], z)
-        tally.simulations += 1
-        tally.wins += z
-        tally.moves += path.n_moves
-        tally.deepest = max(tally.deepest, path.n_nodes)
-        if context.settings.heuristic == Heuristic.USER and tally.waiting >= len(workspace.waiting_boards):
-            return NEEDS_PRIOR  # even if the budget is spent; the next call then does nothing
-    return DONE
+        is_late = note_leaf(new_node, context, workspace)
+        if new_node == COLLIDED:
+            atomic_add(budget, 0, 1)
+        elif is_late and not settings.playouts:  # all that it backs up is still to come
+            count_simulation(0.0, workspace)
+        else:
+            w = 0.0 if is_late else path.w
+            v = value_of_leaf(context, workspace) if w > 0.0 else 0.0
+            z = v  # a_T, then [a_T+1, ..., a_D], z = SIMDEFAULT(board, T)
+            if settings.playouts or w == 0.0:
+                z = roll_out(new_node, tree, context, workspace)
+            back_up(path, statistic(1, mixture(z, v, w)), settings, tree)  # BACKUP([s_0, ...], [a_0, ..., a_D], z)
+            count_simulation(z, workspace)
+        if asks(new_node, is_late, settings) and wait_for_answer(path, waiting):
+            return NEEDS_ANSWERS  # even if the budget is spent; the next call then does nothing
+    return NEEDS_ANSWERS
 
 
 @inline_once
@@ -205,16 +228,49 @@ def begin_simulation(root, last_move, workspace):
 
 
 @inline_once
+def note_leaf(new_node, context, workspace):
+    """Note where the tree ends, and the share of V there; return whether V is an evaluator's, which comes later."""
+    path, settings = workspace.path, context.settings
+    path.leaf = path.n_moves
+    path.leaf_node = new_node
+    path.w = leaf_share(workspace.b, settings)
+    return settings.evaluator & Use.VALUE != 0 and path.w > 0.0
+
+
+@inline
+def asks(new_node, is_late, settings):
+    """Return whether an evaluator has to answer before the simulation is complete."""
+    if settings.evaluator == Use.NOTHING:
+        return False
+    return new_node != NO_CHILD or (is_late and not settings.playouts)
+
+
+@inline_once
+def count_simulation(z, workspace):
+    """Add a simulation with outcome z to the totals."""
+    path, tally = workspace.path, workspace.tally
+    path.z = z
+    tally.simulations += 1
+    tally.wins += z
+    tally.moves += path.n_moves
+    tally.deepest = max(tally.deepest, path.n_nodes)
+
+
+@inline_once
 def descend(tree, context, workspace):
     """Follow the tree policy from the root to a new node, to the end of the game, or until the tree cannot grow.
 
-    Returns the new node, with no action chosen in it yet, or NO_CHILD if none was added.
+    Returns the new node, with no action chosen in it yet; NO_CHILD if none was added; or COLLIDED at a node whose value
+    is still to come.
     """
     b, path, settings = workspace.b, workspace.path, context.settings
     node, new_node = np.int64(0), np.int64(NO_CHILD)
     while node >= 0 and b.n_passes < 2 and path.n_moves < settings.max_moves:
         if tree.prior_kind[node] != settings.heuristic:
-            improve_prior(node, tree, context, workspace)
+            if settings.heuristic != Heuristic.EVALUATOR:
+                improve_prior(node, tree, context, workspace)
+            elif has_to_wait(node, settings, tree):
+                return np.int64(COLLIDED)
         edge = select(node, b.to_play, tree, context, workspace)  # a_t = SELECTMOVE(board, s_t)
         take_action(node, edge, np.int64(b.to_play), settings, path, tree)
         p = np.int64(tree.move[edge])
@@ -224,6 +280,12 @@ def descend(tree, context, workspace):
         if node == NO_CHILD and b.n_passes < 2:
             new_node = expand(edge, tree, context, workspace)  # NEWNODE(s_t)
     return new_node
+
+
+@inline
+def has_to_wait(node, settings, tree):
+    """Return whether a simulation may not go on below a node: its value, which is all that counts, is still to come."""
+    return tree.prior_kind[node] == Heuristic.WAITING and not settings.playouts and settings.evaluator == Use.BOTH
 
 
 @inline_once
@@ -280,19 +342,22 @@ def expand(edge, tree, context, workspace):
 
     Returns the node, or NO_CHILD if the action has too few visits for the room left, another thread is adding the node,
     or the tree is full.
-    The C of a prior does not count as visits, except for a user's prior, where it varies by action.
+    The C of a prior does not count as visits.
     """
     b, path, settings = workspace.b, workspace.path, context.settings
     shared = settings.virtual_loss > 0
+    parent = np.int64(path.node[path.n_nodes - 1])
+    kind = tree.prior_kind[parent]
+    c = 0 if kind == Heuristic.WAITING or kind == Heuristic.NONE else settings.prior_n
     # This visit counts once regardless of its virtual loss; those of other threads count as much as theirs.
-    visits = count(tree.mc_statistic[edge]) - settings.prior_n - settings.virtual_loss + 1
+    visits = count(tree.mc_statistic[edge]) - c - settings.virtual_loss + 1
     if settings.action_value == ActionValue.FLAT or visits < visits_to_expand(settings.expand_after, tree):
         return NO_CHILD
     if shared and not compare_and_swap(tree.child, edge, NO_CHILD, BEING_ADDED):
         return NO_CHILD
-    node = add_node(b, tree, path.candidates, workspace.rng, shared)
-    if node != NO_CHILD and settings.heuristic == Heuristic.USER:
-        wait_for_prior(node, b, tree, workspace)
+    node = add_node(b, tree, path.candidates, workspace.rng, shared, settings.heuristic)
+    if node != NO_CHILD and settings.heuristic == Heuristic.EVALUATOR:
+        tree.prior_kind[node] = np.uint8(Heuristic.WAITING)
     elif node != NO_CHILD and settings.heuristic == Heuristic.GRANDFATHER:
         improve_prior(node, tree, context, workspace)  # now, because the grandparent's values will change
     if shared:
@@ -304,9 +369,9 @@ def expand(edge, tree, context, workspace):
 
 @inline_once
 def give_prior_to_root(root, last_but_one, tree, context, workspace):
-    """Give a root its whole prior at once, unless it already has one or waits for a user's."""
+    """Give a root its whole prior at once, unless it already has one or an evaluator gives it."""
     kind = np.int64(context.settings.heuristic)
-    if kind != Heuristic.USER and tree.prior_kind[0] != kind:
+    if kind != Heuristic.EVALUATOR and tree.prior_kind[0] != kind:
         give_prior(0, kind, (np.int64(NO_CHILD), last_but_one), root, tree, context, workspace)
 
 
@@ -338,14 +403,15 @@ def without_patterns(kind):
     return np.int64(Heuristic.BOTH) if kind == Heuristic.RLGO_PATTERNS else kind
 
 
-@inline
-def wait_for_prior(node, b, tree, workspace):
-    """Add a new node and its position to the list of those waiting for a user's prior."""
-    tree.prior_kind[node] = Heuristic.USER
-    tally = workspace.tally
-    copy_record(b, workspace.waiting_boards[tally.waiting])
-    workspace.waiting_nodes[tally.waiting] = node
-    tally.waiting += 1
+@njit
+def ask_about_root(root, tree, settings, workspace):
+    """Have the evaluator asked about the root, like about a new node."""
+    begin_simulation(root, PASS, workspace)
+    path = workspace.path
+    path.leaf, path.leaf_node, path.w, path.z = 0, 0, 0.0, 0.0
+    if settings.heuristic == Heuristic.EVALUATOR and tree.prior_kind[0] != Heuristic.EVALUATOR:
+        tree.prior_kind[0] = np.uint8(Heuristic.WAITING)
+    wait_for_answer(path, workspace.waiting)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -391,12 +457,15 @@ def step_learned(policy, b, shapes, table, zobrist, rng):
 
 @inline
 def leaf_share(b, settings):
-    """Return w, the share of V(s_T) in the backed-up value: 0 if the game is over, smaller on a fuller board.
+    """Return w, the share of V(s_T) in the backed-up value: 0 if the game is over, 1 without playouts.
 
-    w = `leaf_value` * (1 - `leaf_fade` * stones / points): the shorter a simulation, the more informative its outcome.
+    It is smaller on a fuller board, w = `leaf_value` * (1 - `leaf_fade` * stones / points): the shorter a simulation,
+    the more informative its outcome.
     """
     if b.n_passes >= 2:
         return 0.0
+    if not settings.playouts:
+        return 1.0
     points = b.board_size * b.board_size
     return settings.leaf_value * (1.0 - settings.leaf_fade * (points - b.n_empty) / points)
 
@@ -435,6 +504,8 @@ def select(node, color, tree, context, workspace):
     if settings.action_value == ActionValue.FLAT:
         return choose_flat(color, settings.temperature, settings.pruning, tree, workspace.rng)
     evaluate_actions(node, tree, settings, values)
+    if settings.c_puct > 0.0:
+        return select_by_policy(node, color, tree, settings, values)
     first = np.int64(tree.first_edge[node])
     n_s = np.float64(tree.node_visits[node])
     log_n_s = math.log(n_s) if settings.c > 0.0 and n_s > 1.0 else 0.0
@@ -449,6 +520,29 @@ def select(node, color, tree, context, workspace):
         value = settings.first_play_urgency if math.isnan(value) else value
         if value > best:
             best, choice = value, k
+    return first + choice
+
+
+@njit
+def select_by_policy(node, color, tree, settings, values):
+    """Return the edge with the highest value plus bonus of PUCT for the colour to play.
+
+    values : those of `evaluate_actions`
+    """
+    first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
+    n_s = np.float64(tree.node_visits[node]) + 1.0  # with the visit that added the node
+    kind = tree.prior_kind[node]
+    is_known = kind != Heuristic.NONE and kind != Heuristic.WAITING
+    best, choice = -np.inf, np.int64(0)
+    for k in range(n_edges):
+        value = values[np.uint64(k)]
+        value = value if color == BLACK else 1.0 - value
+        value = settings.first_play_urgency if math.isnan(value) else value
+        edge = np.uint64(first + k)
+        p = tree.prior_q[edge] * (1.0 / PRIOR_UNITS) if is_known else 1.0 / n_edges
+        value += puct_bonus(settings, p, n_s, count(tree.mc_statistic[edge]))
+        if value > best:
+            best, choice = value, np.int64(k)
     return first + choice
 
 

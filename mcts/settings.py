@@ -45,6 +45,32 @@ class RaveSchedule(IntEnum):
     HAND_SELECTED_ACTION = 3  # equation 19 with N(s, a) for N(s), the other reading of k (Section 4.5)
 
 
+class PuctRule(IntEnum):
+    """What PUCT adds to the value of an action; the formulas are in `puct.py`.
+
+    >>> import mcts
+    >>> mcts.ALGORITHMS["puct"].puct_rule == mcts.PuctRule.ALPHAGO
+    True
+    """
+
+    ALPHAGO = 0  # c_puct P(s, a) sqrt(N(s)) / (1 + N(s, a)) (Silver et al. 2016)
+    ROSIN = 1  # PUCB, times c_puct (Rosin 2011)
+
+
+class Use(IntEnum):
+    """Which answers of an evaluator the search uses; see `evaluator.py`.
+
+    >>> import mcts
+    >>> mcts.Settings(evaluator="value").evaluator == mcts.Use.VALUE
+    True
+    """
+
+    NOTHING = 0
+    POLICY = 1  # as prior knowledge, in place of a heuristic
+    VALUE = 2  # in what simulations back up, in place of V of the weights
+    BOTH = 3
+
+
 class Heuristic(IntEnum):
     """The heuristic H(s, a) that initialises new nodes (MC-RAVE paper, Section 5.1).
 
@@ -62,15 +88,18 @@ class Heuristic(IntEnum):
     BOTH = 6  # RLGO and HANDCRAFTED, added before the logistic function
     PATTERNS = 7  # learned patterns, see `patterns.py`
     RLGO_PATTERNS = 8  # RLGO and PATTERNS, added before the logistic function
-    USER = 9  # a user's own function, see `prior.py`
+    EVALUATOR = 9  # the policy of an evaluator, see `evaluator.py`
+    WAITING = 10  # of a node whose evaluator has not answered yet
 
 
 # Keyed by the names that configs and specs use.
 ACTION_VALUES: dict[str, int] = {value.name.lower(): value for value in ActionValue}
 RAVE_SCHEDULES: dict[str, int] = {schedule.name.lower(): schedule for schedule in RaveSchedule}
 HEURISTICS: dict[str, int] = {
-    heuristic.name.lower(): heuristic for heuristic in Heuristic if heuristic != Heuristic.USER
+    heuristic.name.lower(): heuristic for heuristic in Heuristic if heuristic < Heuristic.EVALUATOR
 }
+PUCT_RULES: dict[str, int] = {rule.name.lower(): rule for rule in PuctRule}
+USES: dict[str, int] = {use.name.lower(): use for use in Use if use != Use.NOTHING}
 
 
 LEARNED_VALUES = (Heuristic.RLGO, Heuristic.BOTH, Heuristic.RLGO_PATTERNS)  # those that need weights
@@ -86,16 +115,22 @@ _COMBINED = (ActionValue.MC_RAVE,)
 _BY_K = needs("schedule", "hand_selected", "hand_selected_action")
 _BY_BIAS = needs("schedule", "minimum_mse", "minimum_mse_exact")
 _HAND_SELECTED = {"schedule": "hand_selected"}
-_HEURISTIC = Needs("a heuristic", lambda keys: keys.heuristic != "none")
+_HEURISTIC = Needs("a heuristic or a network", lambda keys: keys.heuristic != "none" or bool(keys.network))
+_NETWORK = Needs("a network", lambda keys: bool(keys.network))
+_PUCT = Needs("a c_puct above 0", lambda keys: keys.c_puct > 0)
+_NOISE = Needs("a c_puct and a noise above 0", lambda keys: keys.c_puct > 0 and keys.noise > 0)
+_TEMPERATURE = Needs("a move_temperature above 0", lambda keys: keys.move_temperature > 0)
 _PATTERNS = Needs(
     "a heuristic with learned patterns and no prior_search",
     lambda keys: HEURISTICS[keys.heuristic] in LEARNED_PATTERNS and not keys.prior_search,
 )
 _CONFIDENCE = Needs(
-    "a confidence in H (prior_n) of at least 1",  # as an MC value or, where there are any, as an AMAF value
-    lambda keys: keys.heuristic == "none" or max(keys.prior_n, getattr(keys, "prior_n_amaf", 0)) > 0,
+    # As an MC value or, where there are any, as an AMAF value. PUCT uses H as a policy.
+    "a confidence in H (prior_n) of at least 1, or a c_puct above 0",
+    lambda keys: keys.heuristic == "none" or keys.c_puct > 0 or max(keys.prior_n, getattr(keys, "prior_n_amaf", 0)) > 0,
 )
 _LEAF_VALUE = Needs("a leaf_value above 0", lambda keys: keys.leaf_value > 0)
+_PLAYOUTS = Needs("playouts = on", lambda keys: keys.playouts)
 _WORKERS = Needs("several workers", lambda keys: keys.workers > 1)
 _SHARED = Needs("several workers that share a tree", lambda keys: keys.workers > 1 and not keys.root_parallel)
 
@@ -116,6 +151,16 @@ class Settings(NamedTuple):
     c: Annotated[  # turns MC into UCT, and MC_RAVE into UCT-RAVE
         float, AT_LEAST_0, Key("Exploration constant of UCB1.", "exploration", of=_TREE)
     ] = 0.0
+    c_puct: Annotated[
+        float,
+        AT_LEAST_0,
+        Key("Constant of PUCT, exploration guided by the policy of the heuristic or network; 0: none.", of=_TREE),
+    ] = 0.0
+    puct_rule: Annotated[
+        int,
+        Choice(PUCT_RULES),
+        Key("What PUCT adds: AlphaGo's bonus, or Rosin's bonus and penalty.", needs=_PUCT, of=_TREE),
+    ] = PuctRule.ALPHAGO
     first_play_urgency: Annotated[
         float, AT_LEAST_0, Key("The value, to its player, of an action without statistics.", aliases="fpu", of=_TREE)
     ] = 0.5
@@ -148,7 +193,7 @@ class Settings(NamedTuple):
     expand_after: Annotated[int, COUNT, Key("Visits of an action before its position becomes a node.", of=_TREE)] = 1
     heuristic: Annotated[
         int,
-        Choice({**HEURISTICS, "user": Heuristic.USER}),
+        Choice({**HEURISTICS, "evaluator": Heuristic.EVALUATOR}),
         Key(
             "H, the prior knowledge of new nodes; both: rlgo and handcrafted; rlgo_patterns: rlgo and patterns.",
             "heuristics",
@@ -172,6 +217,25 @@ class Settings(NamedTuple):
         _PRIOR_COUNT,
         Key("M (C~), the same for H as an AMAF value.", "heuristics", aliases="M", needs=_HEURISTIC, of=_AMAF),
     ] = 50
+    policy_scale: Annotated[  # see `puct.action_x`
+        float,
+        POSITIVE,
+        Key("Scale s of H = sigma(s log(n P(a)) - t), from the probability of a move to its value.", of=_TREE),
+    ] = 0.4
+    policy_shift: Annotated[
+        float, AT_LEAST_0, Key("Shift t of H = sigma(s log(n P(a)) - t), what any move costs.", of=_TREE)
+    ] = 0.4
+    evaluator: Annotated[
+        int,
+        Choice({"nothing": Use.NOTHING, **USES}),
+        Key(
+            "What of the network's answers the search uses; with value, the heuristic stays, with policy, V stays that "
+            "of the weights.",
+            needs=_NETWORK,
+            bound=Choice(USES),
+            of=_TREE,
+        ),
+    ] = Use.BOTH
     temperature: Annotated[  # see `flat.choose_flat`
         float, AT_LEAST_0, Key("Simulate moves in proportion to exp(Q / temperature); 0: all equally often.", of=_FLAT)
     ] = 0.0
@@ -188,7 +252,12 @@ class Settings(NamedTuple):
     leaf_value: Annotated[  # see `search.leaf_share`
         float,
         PROBABILITY,
-        Key("The share of V of the position where the tree ends in the outcome of each simulation.", of=_TREE),
+        Key(
+            "The share of V of the position where the tree ends in the outcome of each simulation: V of the network "
+            "or, without one, of the weights.",
+            needs=_PLAYOUTS,
+            of=_TREE,
+        ),
     ] = 0.0
     leaf_fade: Annotated[
         float,
@@ -200,7 +269,25 @@ class Settings(NamedTuple):
         AT_LEAST_0,
         Key("What a turn is worth in V of that position, before the logistic function.", needs=_LEAF_VALUE, of=_TREE),
     ] = 0.0
-    virtual_loss: Annotated[  # 0 if no tree is shared
+    playouts: Annotated[
+        bool,
+        Key("Play each simulation to the end by the default policy; off: V where the tree ends is all.", of=_TREE),
+    ] = True
+    noise: Annotated[
+        float, PROBABILITY, Key("Share of Dirichlet noise in the policy at the root.", needs=_PUCT, of=_TREE)
+    ] = 0.0
+    noise_alpha: Annotated[
+        float, POSITIVE, Key("Concentration of that noise; about 10 / moves.", needs=_NOISE, of=_TREE)
+    ] = 0.12
+    move_temperature: Annotated[
+        float,
+        Number(ge=0, le=100),
+        Key("Draw the move to play in proportion to visits^(1 / move_temperature); 0: the most visited.", of=_TREE),
+    ] = 0.0
+    temperature_plies: Annotated[
+        int, COUNT_OR_0, Key("Moves of a game that are drawn so; 0: all.", needs=_TEMPERATURE, of=_TREE)
+    ] = 0
+    virtual_loss: Annotated[  # 0 if no tree is shared and no simulation waits for its value
         int,
         Whole(ge=0, le=1_000),
         Key(
@@ -233,12 +320,25 @@ class Resources(NamedTuple):
         Key("Memory of all trees; from half of it on, a node takes more visits.", of=_TREE),
     ] = 256.0
     reuse: Annotated[bool, Key("Keep the part of the tree below the next position.", of=_TREE)] = True
-    batch: Annotated[int, Whole(ge=1, le=10_000)] = 8  # new nodes that may wait for a user's prior, passed without it
+    batch: Annotated[
+        int, Whole(ge=1, le=10_000), Key("New nodes that the network evaluates together.", needs=_NETWORK, of=_TREE)
+    ] = 8
+    batch_ms: Annotated[
+        float,
+        AT_LEAST_0,
+        Key(
+            "Milliseconds that new nodes wait until their batch is full; 0: until the end of a slice, about 10 ms, and "
+            "a search of one thread limited by simulations can be repeated.",
+            needs=_NETWORK,
+            of=_TREE,
+        ),
+    ] = 0.0
 
 
 # The algorithms of the MC-RAVE paper. "uct" is that of its Section 2.5, with the settings of the TD paper's vanilla UCT
 # (Section 4.5): c = 1, and a first-play urgency of 1 in place of the infinite bonus of an action without visits. With
-# a few hundred simulations, many moves then have none. "rlgo" is in neither paper; it has won most games.
+# a few hundred simulations, many moves then have none. "rlgo" is in neither paper; it has won most games. "puct" is
+# AlphaGo's tree policy, here with learned patterns as its policy; "puct_rave" adds AMAF values.
 ALGORITHMS = {
     "mc": Settings(ActionValue.FLAT),
     "mcts_greedy": Settings(ActionValue.MC),
@@ -255,4 +355,6 @@ ALGORITHMS = {
         leaf_fade=0.8,
         leaf_tempo=0.9,
     ),
+    "puct": Settings(ActionValue.MC, c_puct=1.0, heuristic=Heuristic.PATTERNS),
+    "puct_rave": Settings(ActionValue.MC_RAVE, c_puct=0.2, heuristic=Heuristic.PATTERNS),
 }

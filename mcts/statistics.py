@@ -9,7 +9,7 @@ import numpy as np
 
 from mcts.parallel import SearchThreads
 from mcts.rave import action_value, hand_selected_beta
-from mcts.result import TreeResult, principal_variation
+from mcts.result import TreeResult, principal_variation, prior_visits
 from mcts.settings import ActionValue, Heuristic, Settings
 from mcts.tree import memory_of
 from rlgo.base.jit import njit
@@ -42,7 +42,7 @@ def tree_statistics(result: TreeResult, threads: SearchThreads, settings: Settin
     visits = result.visits.astype(np.float64)
     columns = {"value": result.q, "visits": visits, "share": visits / max(1.0, visits.sum()), "q": result.q}
     if settings.action_value >= ActionValue.RAVE:
-        columns["value"], betas = _combined(result, settings, len(threads.trees))
+        columns["value"], betas = _combined(result, settings, prior_visits(threads.trees, settings))
         columns |= {"q_amaf": result.q_amaf, "n_amaf": result.n_amaf.astype(np.float64), "beta": betas}
     if settings.heuristic != Heuristic.NONE:
         columns["prior"] = result.prior_q
@@ -59,9 +59,9 @@ def tree_statistics(result: TreeResult, threads: SearchThreads, settings: Settin
     )
 
 
-def _combined(result: TreeResult, settings: Settings, n_trees: int) -> tuple[np.ndarray, np.ndarray]:
+def _combined(result: TreeResult, settings: Settings, prior_n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return Q* and beta of each move, float64[m]."""
-    n = (result.visits + settings.prior_n * n_trees).astype(np.float64)
+    n = (result.visits + prior_n).astype(np.float64)
     q, q_amaf = np.nan_to_num(result.q), np.nan_to_num(result.q_amaf)
     values, betas = np.zeros(len(n)), np.zeros(len(n))
     write_values((n, q, result.n_amaf.astype(np.float64), q_amaf), settings, values, betas)

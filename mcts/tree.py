@@ -5,8 +5,9 @@ outcomes, not running means (the paper's footnote 3). A count and its sum share 
 atomic if threads share the tree, updates both, and a reader always sees a count that matches its sum.
 
 A node's actions, its *edges*, are the sensible moves of its position, stored side by side in random order, and a pass
-once few moves are left (`may_pass`). The tree is not a graph: a position reached in two ways has two nodes. Children
-come after their parents in all arrays, so `keep_subtree` can compact the arrays in place.
+once few moves are left, or everywhere if an evaluator gives policies (`may_pass`). The tree is not a graph: a position
+reached in two ways has two nodes. Children come after their parents in all arrays, so `keep_subtree` can compact the
+arrays in place.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ NO_CHILD, BEING_ADDED = -1, -2
 _COUNT_BITS = 28
 _COUNT_MASK = (1 << _COUNT_BITS) - 1
 OUTCOME_UNITS = 256
+PRIOR_UNITS = 65_535
 # The sum has 35 bits. Searches end at this many visits, which leaves room for running threads and for priors.
 MOST_VISITS = (1 << 27) - (1 << 20)
 NODE_BITS = 36  # in `Tree.used`, the number of nodes starts at this bit
@@ -34,7 +36,7 @@ NODE_BITS = 36  # in `Tree.used`, the number of nodes starts at this bit
 class Tree(NamedTuple):
     """Nodes and their edges, with room for N nodes and E edges; node 0 is the root.
 
-    A node takes 13 bytes and an edge 23.
+    A node takes 13 bytes and an edge 24.
 
     Attributes
     ----------
@@ -46,7 +48,7 @@ class Tree(NamedTuple):
     mc_statistic : int64[E], N(s, a) and the sum of outcomes z. Its `mean` is Q(s, a) = P(Black wins) for either
         side to play.
     amaf_statistic : int64[E], the same for the AMAF value: N~(s, a) and Q~(s, a)
-    prior_q : uint8[E], H(s, a) in units of 1/255
+    prior_q : uint16[E], H(s, a), or with PUCT the policy P(s, a), in units of 1 / PRIOR_UNITS
     used : int64[1], the number of edges in use, plus 2^36 times the number of nodes in use
     """
 
@@ -73,7 +75,7 @@ def new_tree(nodes: int, edges: int) -> Tree:
         child=np.zeros(edges, np.int32),
         mc_statistic=np.zeros(edges, np.int64),
         amaf_statistic=np.zeros(edges, np.int64),
-        prior_q=np.zeros(edges, np.uint8),
+        prior_q=np.zeros(edges, np.uint16),
         used=np.zeros(1, np.int64),
     )
 
@@ -123,7 +125,7 @@ def edges_of(tree: Tree, node: int) -> Any:
         (mc >> _COUNT_BITS) / OUTCOME_UNITS,
         amaf & _COUNT_MASK,
         (amaf >> _COUNT_BITS) / OUTCOME_UNITS,
-        tree.prior_q[here] / 255,
+        tree.prior_q[here] / PRIOR_UNITS,
     ]
     return np.rec.fromarrays(columns, names=names)
 
@@ -134,9 +136,15 @@ def edges_of(tree: Tree, node: int) -> Any:
 
 
 @inline
+def in_units(w):
+    """Return a sum of outcomes w as it stands in a statistic, in units of 1 / OUTCOME_UNITS."""
+    return np.int64(w * OUTCOME_UNITS + 0.5)
+
+
+@inline
 def statistic(n, w):
     """Pack n visits with outcomes that add up to w into one word, to be stored or added."""
-    return (np.int64(w * OUTCOME_UNITS + 0.5) << _COUNT_BITS) + np.int64(n)
+    return (in_units(w) << _COUNT_BITS) + np.int64(n)
 
 
 @inline
@@ -161,6 +169,18 @@ def mean(word):
 def mean_or_0(word):
     """Return the mean outcome of a statistic, or 0 if it has no visits."""
     return outcomes(word) / max(count(word), 1.0)
+
+
+@inline
+def has_visit(word):
+    """Return whether a word has a visit, or only changes an outcome."""
+    return word & _COUNT_MASK != 0
+
+
+@inline
+def change_of_outcome(old, new):
+    """Return the word that turns an outcome of a statistic into another one; the count stays."""
+    return (in_units(new) - in_units(old)) << _COUNT_BITS
 
 
 @inline
@@ -192,11 +212,12 @@ def visits_to_expand(expand_after, tree):
 
 
 @njit
-def add_node(b, tree, moves, rng, shared):
+def add_node(b, tree, moves, rng, shared, heuristic):
     """Add a node for the position on `b`: its sensible moves, and a pass if `may_pass`, in random order.
 
     moves : uint16[P], scratch
     shared : whether other threads use the tree
+    heuristic : `Settings.heuristic`
     Returns the node's index, or NO_CHILD if the tree is full.
     """
     before = tree.used[0]
@@ -208,7 +229,7 @@ def add_node(b, tree, moves, rng, shared):
         p = np.int64(b.empties[np.uint64(i)])
         if is_sensible(b, p):
             n = _insert(p, moves, n, rng)
-    if may_pass(n, b.board_size):
+    if may_pass(n, b.board_size, heuristic):
         n = _insert(PASS, moves, n, rng)
     # Reserve the node and its edges in one step, so that they stay in the same order despite other threads.
     node, first = np.int64(0), np.int64(0)
@@ -239,9 +260,12 @@ def _insert(p, moves, n, rng):
 
 
 @inline
-def may_pass(n, size):
-    """Return whether a pass is an action besides n sensible moves: it can only be best near the end, as in seki."""
-    return n <= size
+def may_pass(n, size, heuristic):
+    """Return whether a pass is an action besides n sensible moves.
+
+    It can only be best near the end, as in seki; but an evaluator's policy knows how likely it is at any time.
+    """
+    return n <= size or heuristic == Heuristic.EVALUATOR
 
 
 @njit
@@ -260,7 +284,7 @@ def _reset_node(node, first, n, tree):
         tree.child[i] = NO_CHILD
         tree.mc_statistic[i] = 0
         tree.amaf_statistic[i] = 0
-        tree.prior_q[i] = 128
+        tree.prior_q[i] = (PRIOR_UNITS + 1) // 2
     tree.first_edge[node] = first
     tree.n_edges[node] = n
     tree.node_visits[node] = 0

@@ -28,8 +28,12 @@ from train.provenance import cpu_name, versions
 
 RUNS = 5
 Numbers = Iterator[tuple[str, float]]
-_MISSING = {"scaling": "expected two cores or more", "web": "expected rlgo[web] to be installed"}
 _MOVES = 60  # of a random game: as long as games of players are on 9x9
+_MISSING = {
+    "scaling": "expected two cores or more",
+    "web": "expected rlgo[web] to be installed",
+    "evaluator": "expected rlgo[onnx] and onnx",
+}
 _PLAYOUTS = 2_000  # per call of compiled code, so that Ctrl-C is noticed
 
 # What each key measures, and the fastest C++ program that does the same, on one core of a comparable machine.
@@ -68,6 +72,9 @@ KEYS: dict[str, tuple[str, str]] = {
     "mcrave_mogo_sims_per_s": ("MC-RAVE, MoGo's policy", "Pachi 14,300"),
     "heuristic_mcrave_mogo_sims_per_s": ("the same with the prior `Q_rlgo`", "Fuego 8,300"),
     "rlgo_sims_per_s": ("the default player, with learned patterns in its prior", ""),
+    "mcrave_network_sims_per_s": ("MC-RAVE with a network of two layers of 32 channels, in batches of 16", ""),
+    "evaluator_outside_ms": ("the same with a Python function in its place: a simulation, without the function", ""),
+    "evaluator_busy_share": ("PUCT, four threads: how long an evaluator of 1 ms for 64 positions is busy", ""),
     "mcts_bytes_per_stored_move": ("memory of the tree", ""),
     "uct_uniform_19x19_sims_per_s": ("UCT on 19x19, uniformly random playouts", ""),
     "uct_mogo_19x19_sims_per_s": ("UCT on 19x19, MoGo's policy", ""),
@@ -188,6 +195,7 @@ def parts_of(scale: float, player: str, cpus: set[int]) -> dict[str, Numbers]:
         "planes": chain(_planes(scaled(100)), _read_games(scaled(1_000))),
         "patterns": _patterns(scaled(2_000)),
         "tree_search": chain(_tree_searches(9, scaled(20_000)), _tree_searches(19, scaled(5_000))),
+        "evaluator": _evaluators(scaled(20_000), cpus),
         "warm_start": _start(),
         "cold_start": _cold_start(player),
         "memory": _memory(),
@@ -463,6 +471,106 @@ def _tree_searches(size: int, n: int) -> Numbers:
         stored = memory_of(player.trees[0]) / edges_in(player.trees[0])
     if size == 9:
         yield "mcts_bytes_per_stored_move", float(stored)
+
+
+def _evaluators(n: int, cpus: set[int]) -> Numbers:
+    """Measure searches that ask an evaluator: a network, a function that costs nothing, and one of a millisecond."""
+    from pathlib import Path
+
+    from mcts.network import Network
+    from mcts.player import TreeSearch
+    from mcts.settings import ALGORITHMS, Resources
+    from rlgo.go.game import Game
+
+    def search(evaluator: Any, resources: Any, **settings: Any) -> TreeSearch:
+        start = ALGORITHMS["mc_rave" if settings.get("playouts", True) else "puct"]
+        resources = resources._replace(reuse=False)
+        return TreeSearch(9, start._replace(**settings), n, evaluator=evaluator, resources=resources, seed=1)
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "network.onnx"
+        if not _write_network(file):
+            return
+        player = search(Network(file), Resources(batch=16), leaf_value=0.5)
+        yield "mcrave_network_sims_per_s", _rates(lambda: (player.search(Game(9)).simulations,))[0]
+    constant = _ConstantEvaluator()
+    player = search(constant, Resources(batch=16), leaf_value=0.5)
+    player.search(Game(9))
+    shares = []
+    for _ in range(RUNS):
+        constant.seconds, start = 0.0, time.process_time()
+        count = player.search(Game(9)).simulations
+        shares.append(1000 * (time.process_time() - start - constant.seconds) / count)
+    yield "evaluator_outside_ms", statistics.median(shares)
+    slow = _ConstantEvaluator(0.001)
+    player = search(slow, Resources(4, batch=64), playouts=False)
+    if cpus:
+        os.sched_setaffinity(0, cpus)
+    player.search(Game(9))
+    shares = []
+    for _ in range(RUNS):
+        slow.seconds, began = 0.0, time.perf_counter()
+        player.search(Game(9))
+        shares.append(slow.seconds / (time.perf_counter() - began))
+    if cpus:
+        os.sched_setaffinity(0, {min(cpus)})
+    yield "evaluator_busy_share", statistics.median(shares)
+
+
+class _ConstantEvaluator:
+    """An evaluator that says the same of all positions; it can take its time, and knows how long it took.
+
+    delay : seconds a call. Without one, CPU time is counted, with one, wall-clock time.
+    """
+
+    def __init__(self, delay: float = 0.0):
+        self._delay, self.seconds = delay, 0.0
+        self._clock = time.perf_counter if delay else time.thread_time
+
+    def __call__(self, positions: Any) -> dict[str, Any]:
+        import numpy as np
+
+        began = self._clock()
+        n, points = len(positions), positions.size**2
+        answer = {"policy": np.full((n, points + 1), 1 / (points + 1), np.float32), "value": np.full(n, 0.5)}
+        time.sleep(self._delay)
+        self.seconds += self._clock() - began
+        return answer
+
+
+def _write_network(file: Any) -> bool:
+    """Write a network of two convolutions of 32 channels, with a policy and a value; False if there is no onnx."""
+    import numpy as np
+
+    try:
+        import onnx
+        import onnxruntime  # noqa: F401  (that runs it)
+    except ImportError:
+        return False
+    make, rng, channels, points = onnx.helper, np.random.default_rng(1), 32, 81
+    shapes = {"a": (channels, 17, 3, 3), "b": (channels, channels, 3, 3), "c": (channels * points, points + 1)}
+    shapes["d"] = (channels * points, 1)
+    weights = [
+        onnx.numpy_helper.from_array(rng.normal(0, 0.05, shape).astype(np.float32), name)
+        for name, shape in shapes.items()
+    ]
+    nodes = [
+        make.make_node("Conv", ["planes", "a"], ["x"], pads=[1] * 4),
+        make.make_node("Relu", ["x"], ["y"]),
+        make.make_node("Conv", ["y", "b"], ["z"], pads=[1] * 4),
+        make.make_node("Relu", ["z"], ["u"]),
+        make.make_node("Flatten", ["u"], ["flat"]),
+        make.make_node("MatMul", ["flat", "c"], ["policy"]),
+        make.make_node("MatMul", ["flat", "d"], ["v"]),
+        make.make_node("Tanh", ["v"], ["value"]),
+    ]
+    values: dict[str, list[Any]] = {"planes": ["n", 17, 9, 9], "policy": ["n", points + 1], "value": ["n", 1]}
+    ins, *outs = [make.make_tensor_value_info(k, onnx.TensorProto.FLOAT, shape) for k, shape in values.items()]
+    graph = make.make_graph(nodes, "network", [ins], outs, weights)
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=9)
+    make.set_model_props(model, {"rlgo.planes": "alphago_zero", "rlgo.policy": "policy", "rlgo.value": "value"})
+    onnx.save(model, str(file))
+    return True
 
 
 def _middle_game() -> Any:

@@ -72,26 +72,6 @@ def test_a_search_of_several_threads_ends_when_it_is_told_to():
     assert len(polls) >= 3
     assert search.result.simulations > 3
     assert search.trees[0].node_visits[0] == search.result.simulations
-    # A user's prior has threads stop all the time: they are told then.
-    slow = TreeSearch(
-        SIZE,
-        ALGORITHMS["uct"],
-        None,
-        0.2,
-        prior=lambda _board, _moves: (0.5, 0, 0),
-        resources=Resources(2, batch=2),
-        seed=1,
-    )
-    assert 0 < slow.search(game_after("C3")).simulations < 1_000_000
-
-
-def test_a_slow_prior_is_not_asked_when_the_search_is_over():
-    asked = []
-    search = TreeSearch(
-        SIZE, ALGORITHMS["uct"], prior=lambda *_: asked.append(1) or (0.5, 0, 0), resources=Resources(batch=1), seed=1
-    )
-    search.search(game_after("C3"), Budget(seconds=1000.0, stop=lambda: len(asked) >= 5))
-    assert 5 <= len(asked) <= 6
 
 
 def test_what_a_kept_tree_knows_does_not_end_a_search_before_its_first_simulation(monkeypatch):

@@ -17,7 +17,7 @@ from rlgo.base.errors import RlgoError
         ({"simulations": None}, "expected a number of simulations"),
         ({"seconds": 0.0}, "seconds = 0.0"),
         ({"settings": "uct"}, "settings = 'uct': expected a Settings"),
-        ({"settings": Settings(heuristic="user")}, "heuristic = user: expected a prior, or priors"),
+        ({"settings": Settings(heuristic="evaluator")}, "heuristic = evaluator: expected an evaluator"),
         ({"settings": ALGORITHMS["heuristic_mc_rave"]}, "expected weights for 5x5"),
         ({"settings": ALGORITHMS["heuristic_mc_rave"], "weights": 3}, "weights = 3: expected a Weights"),
         ({"resign": 1.5}, "resign = 1.5: expected a number from 0 to 1"),
@@ -66,5 +66,6 @@ def test_every_setting_checks_itself(kind, values, message):
 
 
 def test_settings_by_name():
-    assert Settings("mc", schedule="minimum_mse_exact") == (ActionValue.MC, *Settings()[1:3], 2, *Settings()[4:])
+    named = Settings("mc", schedule="minimum_mse_exact")
+    assert named == Settings()._replace(action_value=ActionValue.MC, schedule=2)
     assert Settings(schedule=RaveSchedule.HAND_SELECTED).schedule == 0

@@ -88,7 +88,7 @@ WRONG = {
         (lambda: rlgo.Dyna2(SIZE, WEIGHTS, long_learning=0.1), "long_learning = 0.1: expected a Learning"),
         (lambda: mcts.TreeSearch(SIZE, seconds=math.inf), "seconds = inf: expected a positive number, or None"),
         (lambda: mcts.TreeSearch(SIZE, simulations=1.5), "simulations = 1.5: expected an integer from 1 to"),
-        (lambda: mcts.TreeSearch(SIZE, prior=3), "prior = 3: expected a function"),
+        (lambda: mcts.TreeSearch(SIZE, evaluator=3), "evaluator = 3: expected a function"),
     ],
     "the rest": [
         (lambda: rlgo.Budget(-1), "simulations = -1: expected an integer from 0 to"),

@@ -17,11 +17,13 @@ from rlgo.base.files import read_text
 from rlgo.base.resources import config_path, list_configs
 from train.config import SECTIONS, TournamentConfig, load_config, read_toml, section_from
 from train.players.keys import PLAYERS, Keys
+from train.players.python_players import entry_point_names
 from train.players.spec import find_player
 from train.settings import Section, expected, note_of, spelled, to_toml_value
 
 _WIDTH = 80  # columns of a terminal
 _INDENT = "    "
+PYTHON = ("MODULE:CLASS", "A player in Python, such as `my_players:Cautious,depth=3`; see the Python page.")
 EXTERNAL = ("gtp:COMMAND", "An external engine that speaks GTP, such as `gtp:gnugo --mode gtp --level 0`.")
 _KINDS = {  # the folders of shipped configs, and the command for each
     "": ("Training runs", "rlgo train NAME"),
@@ -99,7 +101,11 @@ def _conditions(kind: type[Keys], key: str, note: Key) -> Iterator[str]:
 
 def players_table() -> list[PlayerRow]:
     """List all players with all their keys, except external engines."""
-    return [PlayerRow(name, str(kind.__doc__), _notes(name), player_keys(name)) for name, kind in PLAYERS.items()]
+    return [_row(name, kind) for name, kind in PLAYERS.items()]
+
+
+def _row(name: str, kind: type[Keys]) -> PlayerRow:
+    return PlayerRow(name, str(kind.__doc__), _notes(name), player_keys(name))
 
 
 def _written(value: Any) -> str:
@@ -152,9 +158,9 @@ def players_text(name: str | None = None) -> str:
     if name is None:
         rows = [(row.name, row.summary) for row in players_table()]
         title = "All players; `rlgo players NAME` shows the keys of one."
-        return "\n".join([title, "", *_columns([*rows, EXTERNAL])])
-    find_player(name)
-    row = next(row for row in players_table() if row.name == name)
+        others = [(name, str(find_player(name).__doc__)) for name in entry_point_names()]
+        return "\n".join([title, "", *_columns([*rows, *others, PYTHON, EXTERNAL])])
+    row = _row(name, find_player(name))
     lines = [*_wrapped(f"{row.name}: {row.summary}", ""), ""]
     for note in row.notes:
         lines += [note] if note.startswith(" ") or not note else _wrapped(note, "")

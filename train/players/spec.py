@@ -4,6 +4,7 @@ Start reading at `parse_spec`, then `make_player`. A spec is written
 
     NAME[,key=value...]       for instance  random   greedy,weights=runs/quick/weights.npz,epsilon=0.05
     FILE.toml[,key=value...]  the same from a file: `player = "NAME"` and keys, as in configs/players
+    MODULE:CLASS[,key=value...]  a player in Python, for instance  my_players:Cautious,depth=3
     gtp:COMMAND               an external engine, for instance  gtp:gnugo --mode gtp --level 0
 
 A player within a spec (`prior_search`) has semicolons in place of commas. A value with commas or semicolons goes in
@@ -30,6 +31,7 @@ from train.config import read_toml
 from train.players.engines import GtpClient
 from train.players.keys import PLAYERS, Keys
 from train.players.loading import note_file
+from train.players.python_players import is_python, python_keys
 from train.settings import (
     accepted_types,
     note_of,
@@ -47,7 +49,7 @@ _SWITCHES = {"on": True, "true": True, "off": False, "false": False}
 class Spec(NamedTuple):
     """A parsed player spec."""
 
-    name: str  # a key of `PLAYERS`, or gtp
+    name: str  # a key of `PLAYERS`, MODULE:CLASS, or gtp
     values: dict[str, Any]  # the values given, by the full names of keys; for ``gtp:COMMAND`` only ``command``
 
 
@@ -67,7 +69,7 @@ def parse_spec(text: str) -> Spec:
     if name.endswith(".toml"):
         name, values = _read_file(name)
     written, given = _checked(name, [_read_part(part, name) for part in parts])
-    kind = PLAYERS[name]
+    kind = find_player(name)
     if given.get("seconds") or "strength" in given:  # a time or a level given here replaces the limits in the file
         values = {key: value for key, value in values.items() if key not in kind.limits}
     values = _at_level(kind, values | given)
@@ -99,7 +101,7 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
     values = dict(values)
     if name == "gtp":
         return GtpClient(values["command"], size)
-    kind = PLAYERS[name]
+    kind = find_player(name)
     seed = values.pop("seed", seed)
     if One(tuple).check("key", key) and seed is not None:
         parent = seed_sequence(seed)
@@ -111,11 +113,13 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
 
 
 def find_player(name: str) -> type[Keys]:
-    """Find the keys of a player by its name. RlgoError for an unknown name."""
-    if One(str).check("player", name) not in PLAYERS:
-        hint = nearest(name, PLAYERS, f"expected {', '.join(PLAYERS)}, gtp:COMMAND or FILE.toml")
-        raise RlgoError(f"unknown player {name or repr(name)}; {hint}")
-    return PLAYERS[name]
+    """Find the keys of a player by its name, MODULE:CLASS included. RlgoError for an unknown name."""
+    if One(str).check("player", name) in PLAYERS:
+        return PLAYERS[name]
+    if is_python(name):
+        return python_keys(name)
+    hint = nearest(name, PLAYERS, f"expected {', '.join(PLAYERS)}, MODULE:CLASS, gtp:COMMAND or FILE.toml")
+    raise RlgoError(f"unknown player {name or repr(name)}; {hint}")
 
 
 def _field(key: str, name: str) -> str:
@@ -137,7 +141,7 @@ def _read_part(part: str, name: str) -> tuple[str, Any]:
     field = _field(key, name)
     if not equals or not value:
         raise RlgoError(f"player {name}: {part}: expected {spelled(field)}=VALUE")
-    return key, _parse(read_spec_value(value), accepted_types(PLAYERS[name].fields()[field]))
+    return key, _parse(read_spec_value(value), accepted_types(find_player(name).fields()[field]))
 
 
 def _with_implied(kind: type[Keys], values: dict[str, Any]) -> dict[str, Any]:
@@ -160,7 +164,7 @@ def _read_file(file: str) -> tuple[str, dict[str, Any]]:
         if not isinstance(name, str):
             raise RlgoError('expected player = "NAME"')
         written, values = _checked(name, data.items())
-        _refuse_without_effect(PLAYERS[name], _at_level(PLAYERS[name], values), written)
+        _refuse_without_effect(find_player(name), _at_level(find_player(name), values), written)
         return name, values
     except RlgoError as error:
         raise RlgoError(f"{path}: {error}") from None

@@ -12,12 +12,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from mcts.network import SYMMETRIES, Network
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, HEURISTICS, LEARNED_PATTERNS, LEARNED_VALUES, Resources, Settings
-from rlgo.base.bounds import keys_of, needs
+from mcts.settings import ALGORITHMS, HEURISTICS, LEARNED_PATTERNS, LEARNED_VALUES, USES, Resources, Settings, Use
+from rlgo.base.bounds import Needs, keys_of, needs
 from rlgo.base.errors import RlgoError
 from rlgo.base.jit import seed_sequence
-from rlgo.base.settings import MAX_SIZE, MIN_SIZE
+from rlgo.base.settings import MAX_SIZE, MIN_SIZE, THREADS
 from rlgo.features.weights import Weights, shipped_weight_sizes
 from rlgo.moves.patterns import Patterns, find_patterns, load_patterns
 from rlgo.moves.rollout import DefaultPolicy
@@ -42,11 +43,13 @@ from train.players.keys import (
     weights_for,
 )
 from train.players.levels import LEVELS
-from train.players.loading import loaded
+from train.players.loading import loaded, note_file
 from train.players.spec import make_player
-from train.settings import Count, group, key, nested_spec, section
+from train.settings import Count, Within, group, key, nested_spec, section
 
 _SETTINGS = Settings(virtual_loss=1)  # of threads that share a tree
+_NETWORK = Needs("a network", lambda keys: bool(keys.network))
+_ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
 
 
@@ -86,7 +89,7 @@ class SimulationKeys(Keys):
         sequence = seed_sequence(seed)
         return TreeSearch(
             size,
-            self.parameters,
+            self._settings(),
             count_or_none(self.simulations),
             seconds_or_none(self.seconds),
             resources=self.resources,
@@ -94,6 +97,7 @@ class SimulationKeys(Keys):
             epsilon=self.epsilon,
             weights=self._load_weights(size),
             patterns=self._load_patterns(size),
+            evaluator=self._load_network(),
             prior_search=self._make_prior_search(size, sequence),
             resign=self.resign,
             seed=sequence,
@@ -102,6 +106,14 @@ class SimulationKeys(Keys):
 
     def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:  # noqa: ARG002  (of trees)
         """Make the search that learns before each search; only algorithms with a tree may have one."""
+        return None
+
+    def _settings(self) -> Settings:
+        """Return the settings of the search."""
+        return self.parameters
+
+    def _load_network(self) -> Network | None:
+        """Load the network that the search asks, if any; only algorithms with a tree may have one."""
         return None
 
     def _load_patterns(self, size: int) -> Patterns | None:  # noqa: ARG002  (of trees)
@@ -137,6 +149,36 @@ class TreeKeys(SimulationKeys):
         aliases="first",
     )
 
+    network: settings.Path = key(
+        "",
+        "An ONNX file whose network gives policies, values or both (needs rlgo[onnx]); `evaluator` tells which of them "
+        "are used. A leaf_value of 0 becomes 0.5 if values are. Empty: none.",
+    )
+    symmetries: Annotated[int, Within(SYMMETRIES)] = key(
+        1, "Average the network over so many of the board's eight symmetries.", needs=_NETWORK
+    )
+    network_threads: Annotated[int, Within(THREADS)] = key(1, "Threads of the network.", needs=_NETWORK)
+
+    def _load_network(self) -> Network | None:
+        if not self.network:
+            return None
+        file = Path(self.network)
+        if file.with_suffix(".toml").is_file():
+            note_file(file.with_suffix(".toml"))
+        if not file.is_file():
+            raise RlgoError(f"network = {self.network}: no such file")
+        return loaded(Network, file, self.symmetries, self.network_threads)
+
+    def _settings(self) -> Settings:
+        """Return the settings; where values of a network are used, with a share for them: AlphaGo's."""
+        settings: Settings = self.parameters
+        has_no_share = self._uses(Use.VALUE) and not settings.leaf_value
+        return settings._replace(leaf_value=_ALPHAGO_SHARE) if has_no_share else settings
+
+    def _uses(self, use: Use) -> bool:
+        """Return whether the network gives policies, or values."""
+        return bool(self.network) and bool(USES[self.evaluator] & use)
+
     def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:
         if not self.prior_search:
             return None
@@ -147,14 +189,15 @@ class TreeKeys(SimulationKeys):
         return search
 
     def _load_patterns(self, size: int) -> Patterns | None:
-        if HEURISTICS[self.heuristic] not in LEARNED_PATTERNS:
+        if HEURISTICS[self.heuristic] not in LEARNED_PATTERNS or self._uses(Use.POLICY):
             if self.patterns:
                 raise RlgoError(f"patterns = {self.patterns}: not used with heuristic = {self.heuristic}")
             return None
         return loaded(load_patterns, find_patterns(self.patterns, size))
 
     def _needs_weights(self) -> bool:
-        needs_value = self.leaf_value > 0 or HEURISTICS[self.heuristic] in LEARNED_VALUES
+        needs_value = (self.leaf_value > 0 or not self.playouts) and not self._uses(Use.VALUE)
+        needs_value |= HEURISTICS[self.heuristic] in LEARNED_VALUES and not self._uses(Use.POLICY)
         return super()._needs_weights() or (needs_value and not self.prior_search)
 
 
@@ -220,6 +263,11 @@ _register_algorithm("uct", "UCT (MC-RAVE paper, Section 2.5; c and first-play ur
 _register_algorithm("rave", "Tree search by the all-moves-as-first value alone (MC-RAVE paper, Section 4.2).")
 _register_algorithm("mc_rave", "MC-RAVE: MC and all-moves-as-first values combined (MC-RAVE paper, Section 4).")
 _register_algorithm("uct_rave", "MC-RAVE with a bonus for exploration (MC-RAVE paper, Section 4.4).")
+_register_algorithm(
+    "puct",
+    "PUCT: exploration guided by a policy, of learned patterns or of a network, as in AlphaGo (Silver et al. 2016).",
+)
+_register_algorithm("puct_rave", "PUCT with MC and all-moves-as-first values combined, as in MC-RAVE.")
 _register_algorithm(
     "heuristic_mc_rave",
     "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5). "

@@ -86,7 +86,7 @@ def test_defaults_of_tree_search_are_those_of_its_algorithms():
         if name == "rlgo":  # its limit is a time
             continue
         player, plain = make_player(name, 9, 1), TreeSearch(9, ALGORITHMS["mc"])
-        assert player.settings == settings._replace(max_moves=243)
+        assert player.settings == settings._replace(max_moves=243, evaluator="nothing")
         assert player.name == name
         for attribute in ("simulations", "seconds", "resign", "resources", "default_policy"):
             assert getattr(player, attribute) == getattr(plain, attribute), attribute
@@ -131,7 +131,7 @@ def test_every_key_of_tree_search_reaches_what_it_names():
     assert player.settings == Settings(
         c=0.2, first_play_urgency=0.7, schedule=RaveSchedule.MINIMUM_MSE_EXACT, rave_bias=0.3,
         amaf_own=True, expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8,
-        truncate=5, virtual_loss=4, max_moves=243,
+        truncate=5, virtual_loss=4, max_moves=243, evaluator="nothing",
     )  # fmt: skip
     assert len(player.trees) == 1
     assert sum(array.nbytes for array in player.trees[0]) == pytest.approx(3e6, rel=0.02)
@@ -207,7 +207,7 @@ def test_the_default_has_values_of_its_own_on_19x19():
 
 
 def test_the_strongest_player_plays_on_every_board():
-    assert make_player("rlgo", 9).settings == ALGORITHMS["rlgo"]._replace(max_moves=243)
+    assert make_player("rlgo", 9).settings == ALGORITHMS["rlgo"]._replace(max_moves=243, evaluator="nothing")
     assert set(PLAYERS["rlgo"].by_size) == set(range(5, 20)) - {9, 13, 19}
     for size in (5, 9, 10, 13, 19):
         player = make_player("rlgo,memory_mb=8", size)

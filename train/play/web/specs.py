@@ -81,6 +81,8 @@ class Specs:
         shipped = shipped_softmax_policy().stem
         if values.get("policy_file") not in (None, "", shipped):
             raise RlgoError(f"policy_file = {values['policy_file'][:60]}: expected {shipped}")
+        if values.get("network"):
+            raise RlgoError(f"player {name}: network: not available here, because it reads a file")
         nested = values.get("prior_search")
         if nested:
             inner = nested_spec(nested)

@@ -1,0 +1,236 @@
+"""Evaluators: what gives a tree search its policies and values, in batches of positions.
+
+Start reading at `Evaluator`, then `read_answers`, which checks what a user's function returns. rlgo's own value
+function and patterns stand behind the same seam as `LearnedEvaluator`: `TreeSearch` compiles them into its simulations,
+which then have nothing to wait for. `network.py` has networks from files.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from mcts.heuristic import q_rlgo
+from mcts.waiting import ACTION_VALUES, LOGITS, NO_POLICY, PROBABILITIES, Answers
+from rlgo.base.bounds import One, OrNone
+from rlgo.base.errors import RlgoError, cut, shown
+from rlgo.features.weights import Weights
+from rlgo.go.board import PASS
+from rlgo.go.positions import HISTORY, Positions
+from rlgo.learning.value import ValueFunction
+from rlgo.moves.patterns import Patterns
+
+_POLICIES = {"policy": PROBABILITIES, "logits": LOGITS, "q": ACTION_VALUES}
+_TOLERANCE = 1e-2  # in the sum of probabilities, for networks that compute with 16 bits
+_ROUNDING = 1e-3  # by which a value may miss 0 or 1
+
+
+class Evaluator(Protocol):
+    """Anything that evaluates positions: a function, or an object that can be called like one.
+
+    It takes `rlgo.Positions`, n of one board size with N points, and returns a dictionary of arrays, all with n rows.
+    Every entry is optional:
+
+    ========== ======== =====================================================================================
+    ``policy`` [n, N+1] probabilities of moves, row by row from A1, the pass last; each row adds up to 1
+    ``logits`` [n, N+1] the same before a softmax, in place of ``policy``
+    ``q``      [n, N+1] P(Black wins) after each move, in place of ``policy``
+    ``value``  [n]      P(Black wins), whoever is to play
+    any other  [n, ...] such as ``ownership``: kept in `TreeSearch.evaluation` for the root
+    ========== ======== =====================================================================================
+
+    Only the actions of a node count, and probabilities are scaled to add up to 1 over them.
+    A function may set `history` as an attribute. `warm_up(size)`, if there is one, is called before the first search.
+
+    Attributes
+    ----------
+    history : how many positions the stones of `rlgo.Positions` go back, the current one included
+
+    >>> import mcts, numpy as np, rlgo
+    >>> def evaluate(positions):
+    ...     legal = positions.legal()
+    ...     return {"policy": legal / legal.sum(axis=1, keepdims=True), "value": np.full(len(positions), 0.5)}
+    >>> player = mcts.TreeSearch(5, mcts.ALGORITHMS["puct"], simulations=100, evaluator=evaluate, seed=1)
+    >>> player.search(rlgo.Game(5)).simulations
+    100
+    """
+
+    history: int = HISTORY
+
+    def __call__(self, positions: Positions) -> Mapping[str, Any]:
+        """Evaluate positions; see above."""
+        ...
+
+
+class Evaluation(NamedTuple):
+    """The checked answer to a batch.
+
+    Attributes
+    ----------
+    answers : what compiled code takes
+    others : the other entries by name, each with a row for each position
+    """
+
+    answers: Answers
+    others: Mapping[str, np.ndarray]
+
+
+def evaluate(evaluator: Any, positions: Positions) -> Evaluation:
+    """Call an evaluator and check its answer. RlgoError in one line if it fails, whatever is wrong."""
+    try:
+        answer = evaluator(positions)
+    except RlgoError:
+        raise
+    except Exception as error:
+        line = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{line.filename.rpartition('/')[2]}, line {line.lineno}"
+        text = cut(" ".join(str(error).split()))
+        raise RlgoError(f"evaluator: {type(error).__name__}: {text} ({where})") from error
+    return read_answers(answer, len(positions), positions.size**2)
+
+
+def read_answers(answer: Any, n: int, points: int) -> Evaluation:
+    """Check the answer of an evaluator.
+
+    Parameters
+    ----------
+    answer : see `Evaluator`
+    n : number of positions
+    points : N
+
+    Raises
+    ------
+    RlgoError : if it is no dictionary, or for an entry with the wrong shape, NaN, a number out of range, or
+        probabilities that do not add up to 1
+    """
+    if not isinstance(answer, Mapping):
+        raise RlgoError(f"evaluator: returned {shown(answer)}: expected a dict with policy, value or both")
+    given = [name for name in _POLICIES if answer.get(name) is not None]
+    if len(given) > 1:
+        raise RlgoError(f"evaluator: {' and '.join(given)}: expected one of them")
+    kind, policy = NO_POLICY, np.zeros((0, points + 1), np.float32)
+    if given:
+        kind, policy = _POLICIES[given[0]], _policy(given[0], answer[given[0]], n, points)
+    value = np.zeros(0)
+    has_value = answer.get("value") is not None
+    if has_value:
+        value = _value(answer["value"], n)
+    others = {}
+    for name, entry in answer.items():
+        if name not in (*_POLICIES, "value") and entry is not None:
+            array = np.asarray(entry)
+            if array.ndim == 0 or len(array) != n:
+                raise RlgoError(f"evaluator: {name} has shape {array.shape}: expected {n} rows, one for each position")
+            others[str(name)] = array
+    return Evaluation(Answers(kind, policy, has_value, value), others)
+
+
+def _numbers(name: str, entry: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Return an entry as an array of this shape and type."""
+    try:
+        array = np.asarray(entry, dtype)
+    except (TypeError, ValueError, RuntimeError):  # the last from a tensor that needs gradients
+        raise RlgoError(f"evaluator: {name} = {shown(entry)}: expected numbers") from None
+    if array.shape != shape:
+        raise RlgoError(f"evaluator: {name} has shape {array.shape}: expected {shape}")
+    return np.ascontiguousarray(array)
+
+
+def _policy(name: str, entry: Any, n: int, points: int) -> np.ndarray:
+    """Check ``policy``, ``logits`` or ``q``."""
+    array = _numbers(name, entry, (n, points + 1), np.float32)
+    if name == "logits":
+        _refuse(name, np.isnan(array) | (array == np.inf), array, "a number")
+        return array
+    if name == "policy":
+        sums = array.sum(axis=1)
+        if (np.abs(sums - 1.0) <= _TOLERANCE).all() and (array >= 0).all():  # no NaN either
+            return array
+        _refuse(name, ~((array >= 0) & (array <= 1 + _TOLERANCE)), array, "0 to 1")
+        i = int(np.flatnonzero(~(np.abs(sums - 1.0) <= _TOLERANCE))[0])
+        raise RlgoError(f"evaluator: policy of position {i} adds up to {sums[i]:.4g}: expected 1")
+    # Moves that are no actions, illegal ones for instance, may be NaN, as in `q_rlgo`; they are never read.
+    known = np.where(np.isnan(array), np.float32(0.5), array)
+    _refuse(name, ~((known >= 0) & (known <= 1)), known, "0 to 1")
+    return known
+
+
+def _value(entry: Any, n: int) -> np.ndarray:
+    """Check ``value``: float64[n]; a column is taken as well."""
+    if np.shape(entry) == (n, 1):
+        entry = np.reshape(np.asarray(entry), n)
+    array = _numbers("value", entry, (n,), np.float64)
+    _refuse("value", ~((array >= -_ROUNDING) & (array <= 1 + _ROUNDING)), array, "P(Black wins), 0 to 1")
+    return np.clip(array, 0.0, 1.0)
+
+
+def _refuse(name: str, wrong: np.ndarray, array: np.ndarray, words: str) -> None:
+    """Raise an RlgoError that names the first wrong number, if there is any."""
+    if wrong.any():
+        where = np.argwhere(wrong)[0]
+        rest = f", move {where[1]}" if len(where) > 1 else ""
+        raise RlgoError(f"evaluator: {name} of position {where[0]}{rest} = {array[tuple(where)]:.4g}: expected {words}")
+
+
+class LearnedEvaluator:
+    """rlgo's own value function, and learned patterns, as an evaluator: Q_rlgo, V, and the policy of the patterns.
+
+    Given to a `TreeSearch`, it is compiled into the simulations, at the speed of the same heuristic. Called as a
+    function, it evaluates a batch of positions.
+
+    Parameters
+    ----------
+    weights : the value function, for ``value`` and ``q``
+    patterns : for ``policy``, in place of ``q``. A search uses both together, as the heuristic ``rlgo_patterns`` does
+
+    Raises
+    ------
+    RlgoError : if neither is given
+
+    >>> import mcts, rlgo
+    >>> evaluator = mcts.LearnedEvaluator(rlgo.load_weights(rlgo.shipped_weights(9)))
+    >>> answer = evaluator(rlgo.Positions.of(rlgo.Game(9)))
+    >>> answer["q"].shape, round(float(answer["value"][0]), 2)
+    ((1, 82), 0.5)
+    >>> mcts.TreeSearch(9, simulations=100, evaluator=evaluator, seed=1).search(rlgo.Game(9)).simulations
+    100
+    """
+
+    history = 2  # patterns see the move before the last one
+
+    def __init__(self, weights: Weights | None = None, patterns: Patterns | None = None):
+        self.weights = OrNone(One(Weights)).check("weights", weights)
+        self.patterns = OrNone(One(Patterns)).check("patterns", patterns)
+        if weights is None and patterns is None:
+            raise RlgoError("weights, patterns: expected at least one of them")
+
+    def __call__(self, positions: Positions) -> dict[str, np.ndarray]:
+        """Return ``value`` and ``q`` of the weights, or ``policy`` of the patterns, of a batch of positions."""
+        answer: dict[str, np.ndarray] = {}
+        boards = list(positions.arrays.boards)
+        if self.weights is not None:
+            value = ValueFunction(self.weights)
+            answer["value"] = np.array([value.value(board) for board in boards])
+            if self.patterns is None:
+                answer["q"] = q_rlgo(self.weights, boards)
+        if self.patterns is not None:
+            answer["policy"] = self._pattern_policy(self.patterns, positions)
+        return answer
+
+    @staticmethod
+    def _pattern_policy(patterns: Patterns, positions: Positions) -> np.ndarray:
+        """Return the probabilities of moves, float32[n, N + 1]."""
+        policy = np.zeros((len(positions), positions.size**2 + 1), np.float32)
+        for i, board in enumerate(positions.arrays.boards):
+            last_but_one = max(PASS, int(positions.last_moves[i, 1]))
+            for p, probability in patterns.probabilities([board], last_but_one)[0].items():
+                policy[i, index_of(p, positions.size)] = probability
+        return policy
+
+
+def index_of(p: int, size: int) -> int:
+    """Return the place of a move in a policy: row by row from A1, the pass last."""
+    return size * size if p == PASS else (p // (size + 1) - 1) * size + p % (size + 1) - 1

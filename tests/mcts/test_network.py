@@ -1,0 +1,138 @@
+"""Networks from ONNX files: what they are given, what their outputs mean, and files that do not fit."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from tree_tools import SIZE, game_after
+
+from mcts.network import Network, read_description
+from mcts.player import TreeSearch
+from mcts.settings import ALGORITHMS
+from rlgo.base.errors import RlgoError
+from rlgo.features.planes import apply_symmetry, planes
+from rlgo.go.positions import Positions
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+from onnx_files import METADATA, by_hand, save_network
+
+GAMES = [game_after("C3"), game_after("C3", "B2"), game_after("D4", "C3", "A1")]
+
+
+def positions():
+    return Positions.of(GAMES)
+
+
+def test_a_network_is_what_numpy_computes(tmp_path):
+    network = Network(save_network(tmp_path / "net.onnx", metadata={**METADATA, "rlgo.ownership": "ownership"}))
+    answer = network(positions())
+    logits, value, ownership = by_hand(planes(positions(), ("stones", "color")), SIZE, 3)
+    np.testing.assert_allclose(answer["logits"], logits, atol=1e-5)
+    black = [False, True, False]  # the colours to play
+    np.testing.assert_allclose(answer["value"], np.where(black, (1 + value) / 2, (1 - value) / 2), atol=1e-6)
+    owned = (1 + ownership.reshape(-1, SIZE, SIZE)) / 2
+    np.testing.assert_allclose(answer["ownership"][1], owned[1], atol=1e-6)
+    np.testing.assert_allclose(answer["ownership"][0], 1 - owned[0], atol=1e-6)
+    assert network.history == 1
+
+
+@pytest.mark.parametrize(
+    ("view", "kind", "expected"),
+    [
+        ("black", "tanh", lambda v, _: (v + 1) / 2),
+        ("black", "logit", lambda v, _: 1 / (1 + np.exp(-v))),
+        ("to_play", "logit", lambda v, black: np.where(black, 1 / (1 + np.exp(-v)), 1 / (1 + np.exp(v)))),
+    ],
+)
+def test_a_toml_file_beside_it_comes_first(tmp_path, view, kind, expected):
+    file = save_network(tmp_path / "net.onnx", metadata=None)
+    beside = f'planes = "stones+color"\nvalue = "value"\nvalue_view = "{view}"\nvalue_range = "{kind}"\n'
+    (tmp_path / "net.toml").write_text(beside)
+    answer = Network(file)(positions())
+    assert set(answer) == {"value"}
+    _, value, _ = by_hand(planes(positions(), ("stones", "color")), SIZE, 3)
+    black = np.array([False, True, False])
+    np.testing.assert_allclose(answer["value"], expected(value, black), atol=1e-6)
+
+
+def test_symmetries_are_averaged(tmp_path):
+    """With all eight, a turned position has the turned policy, ownership and the same value."""
+    file = save_network(tmp_path / "net.onnx", metadata={**METADATA, "rlgo.ownership": "ownership"})
+    network = Network(file, symmetries=8)
+    one, turned = network(Positions.of(game_after("B1", "D5"))), network(Positions.of(game_after("A2", "E4")))
+    transposed = 4
+    np.testing.assert_allclose(apply_symmetry(one["policy"], transposed), turned["policy"], atol=1e-6)
+    np.testing.assert_allclose(apply_symmetry(one["ownership"], transposed), turned["ownership"], atol=1e-6)
+    np.testing.assert_allclose(one["value"], turned["value"], atol=1e-6)
+    plain = Network(file)
+    assert abs(plain(Positions.of(game_after("B1", "D5")))["value"] - turned["value"]) > 1e-3
+    values = []
+    for g in range(8):
+        _, value, _ = by_hand(apply_symmetry(planes(positions(), ("stones", "color")), g), SIZE, 3)
+        values.append(value[1])
+    np.testing.assert_allclose(network(positions())["value"][1], (1 + np.mean(values)) / 2, atol=1e-6)
+
+
+def test_a_network_with_a_fixed_batch(tmp_path):
+    fixed, free = save_network(tmp_path / "two.onnx", batch=2), save_network(tmp_path / "any.onnx")
+    for name, array in Network(free)(positions()).items():
+        np.testing.assert_allclose(Network(fixed)(positions())[name], array, atol=1e-6)
+
+
+def test_in_a_search(tmp_path):
+    network = Network(save_network(tmp_path / "net.onnx"))
+    settings = ALGORITHMS["puct"]._replace(playouts=False)
+    result = TreeSearch(SIZE, settings, 200, evaluator=network, seed=1).search(game_after("C3"))
+    assert result.simulations == 200
+    big = Network(save_network(tmp_path / "big.onnx", size=7))
+    with pytest.raises(RlgoError, match=r"big.onnx: its input has shape .*7, 7\]: expected 3 planes .* of 5x5"):
+        TreeSearch(SIZE, settings, 200, evaluator=big, seed=1).search(game_after("C3"))
+    seven = Network(save_network(tmp_path / "planes.onnx", n_planes=7))
+    with pytest.raises(RlgoError, match="expected 3 planes"):
+        TreeSearch(SIZE, settings, 200, evaluator=seven, seed=1).search(game_after("C3"))
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ({"plane": "stones", "policy": "p"}, "net: unknown key plane; did you mean planes?"),
+        ({"policy": 3}, "net: policy = 3: expected text"),
+        ({"planes": "stones"}, "net: expected the name of an output for policy or value, or both"),
+        ({"policy": "p", "planes": "stone"}, "net: "),
+        ({"policy": "p", "layout": "chw"}, "net: layout = 'chw': expected one of"),
+        ({"value": "v", "value_view": "white"}, "net: value_view = 'white': expected one of"),
+    ],
+)
+def test_bad_descriptions(entries, message):
+    with pytest.raises(RlgoError) as error:
+        read_description(entries, "net")
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+
+
+def test_bad_files(tmp_path, monkeypatch):
+    bad = tmp_path / "bad.onnx"
+    bad.write_bytes(b"no network")
+    silent = save_network(tmp_path / "silent.onnx", metadata=None)
+    other = save_network(tmp_path / "other.onnx", metadata={**METADATA, "rlgo.policy": "p"})
+    for file, message in (
+        (tmp_path / "missing.onnx", "no such file"),
+        (bad, "onnxruntime cannot read it"),
+        (silent, "does not say what its inputs and outputs are: expected metadata or"),
+        (other, "no output p; its outputs are policy, value, ownership"),
+    ):
+        with pytest.raises(RlgoError) as error:
+            Network(file)
+        assert message in str(error.value)
+        assert "\n" not in str(error.value)
+    (tmp_path / "silent.toml").write_text("planes = ")
+    with pytest.raises(RlgoError, match=r"silent.toml: not valid TOML"):
+        Network(silent)
+    with pytest.raises(RlgoError, match="symmetries = 9"):
+        Network(silent, symmetries=9)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(RlgoError, match=r"needs onnxruntime, which is not installed: pip install 'rlgo\[onnx\]'"):
+        Network(silent)

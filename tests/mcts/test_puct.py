@@ -1,0 +1,210 @@
+"""PUCT: its formulas by hand, the tree policy against a slow version, noise and temperature."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from tree_tools import SIZE, PatientSearch, game_after, replayed, set_root
+
+from mcts.evaluator import index_of
+from mcts.player import TreeSearch
+from mcts.puct import (
+    action_x,
+    alphago_bonus,
+    draw_by_visits,
+    mixture,
+    rosin_bonus,
+    rosin_penalty,
+    to_log_policy,
+    values_to_policy,
+    with_noise,
+)
+from mcts.settings import ALGORITHMS, Heuristic, PuctRule, Resources, Use
+from mcts.tree import PRIOR_UNITS, edges_of, nodes_in
+from rlgo.go.board import BLACK
+
+N = SIZE * SIZE
+
+
+def answer_of(game):
+    """A policy, float64[N + 1], and a value in 1/256 of a position, by its last eight moves."""
+    rng = np.random.default_rng([p for _, p in game.moves[-8:]])
+    return rng.dirichlet(np.full(N + 1, 0.5)), rng.integers(0, 257) / 256
+
+
+def evaluator(positions):
+    """The same for a batch."""
+    answers = []
+    for i in range(len(positions)):
+        moves = positions.last_moves[i][::-1]
+        rng = np.random.default_rng([int(p) for p in moves if p >= 0])
+        answers.append((rng.dirichlet(np.full(N + 1, 0.5)), rng.integers(0, 257) / 256))
+    policy, value = zip(*answers, strict=True)
+    return {"policy": np.array(policy), "value": np.array(value)}
+
+
+def test_formulas_by_hand():
+    assert alphago_bonus(2.0, 0.25, 16.0, 3.0) == pytest.approx(2 * 0.25 * 4 / 4)
+    assert rosin_bonus(math.e**2, 3.0) == pytest.approx(math.sqrt(3 * 2 / (2 * 3)))
+    assert rosin_bonus(10.0, 0.0) == 0
+    assert rosin_penalty(0.5, math.e) == pytest.approx(2 / 0.5 * math.sqrt(1 / math.e))
+    assert rosin_penalty(0.5, 1.0) == pytest.approx(2 / 0.5)
+    assert mixture(1.0, 0.25, 0.4) == pytest.approx(0.6 + 0.1)
+    assert action_x(math.log(1 / 7), 7, 0.4, 0.3) == pytest.approx(-0.3)  # uniform
+    assert action_x(math.log(0.5), 4, 0.4, 0.3) == pytest.approx(0.4 * math.log(2) - 0.3)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_values_and_policies_become_each_other(sign):
+    p = np.random.default_rng(1).dirichlet(np.ones(9))
+    x = np.log(p) + 5
+    to_log_policy(x, 9)
+    np.testing.assert_allclose(np.exp(x), p)
+    h = expit(sign * np.array([action_x(math.log(q), 9, 0.4, 0.3) for q in p]))
+    values_to_policy(h, 9, sign, 0.4)
+    np.testing.assert_allclose(np.exp(h), p, rtol=1e-6)
+
+
+@pytest.mark.parametrize("rule", list(PuctRule))
+@pytest.mark.parametrize("n_simulations", [300])
+def test_without_playouts_it_is_the_slow_version(rule, n_simulations):
+    """AlphaGo Zero's search in plain Python: the same visits of every action of every node."""
+    c, fpu = (1.3, 0.4) if rule == PuctRule.ALPHAGO else (0.3, 1.0)
+    settings = ALGORITHMS["puct"]._replace(c_puct=c, puct_rule=rule, first_play_urgency=fpu, playouts=False)
+    game = game_after("C3")
+    search = PatientSearch(SIZE, settings, n_simulations, evaluator=evaluator, resources=Resources(batch=1), seed=1)
+    search.search(game)
+    tree = search.trees[0]
+    order = {}  # the actions of each node, by its path: their order decides ties
+    stack = [(0, ())]
+    while stack:
+        node, path = stack.pop()
+        edges = edges_of(tree, node)
+        order[path] = edges.move.tolist()
+        stack += [(int(e.child), (*path, int(e.move))) for e in edges if e.child >= 0]
+    visits, sums = slow_puct(game, n_simulations, order, lambda *args: bonus_of(rule, c, *args), fpu)
+    stack = [(0, ())]
+    while stack:
+        node, path = stack.pop()
+        edges = edges_of(tree, node)
+        if path in visits:
+            assert edges.n.tolist() == visits[path]
+            np.testing.assert_allclose(edges.w, sums[path], atol=1e-9)
+        else:
+            assert edges.n.sum() == 0
+        stack += [(int(e.child), (*path, int(e.move))) for e in edges if e.child >= 0]
+    assert max(map(len, visits)) >= 2
+
+
+def bonus_of(rule, c, p, n_s, n):
+    if rule == PuctRule.ALPHAGO:
+        return c * p * math.sqrt(n_s) / (1 + n)
+    bound = math.sqrt(3 * math.log(n_s) / (2 * n)) if n else 0
+    return c * (bound - 2 / max(p, 1e-4) * (math.sqrt(math.log(n_s) / n_s) if n_s > 1 else 1))
+
+
+def slow_puct(game, n_simulations, order, bonus, fpu):
+    """Return N(s, a) and the sums of values by the path to each node."""
+    visits, sums, policies = {}, {}, {}
+
+    def expand(path, now):
+        policy, value = answer_of(now)
+        chosen = np.array([np.float32(policy[index_of(p, SIZE)]) for p in order[path]], np.float64)
+        policies[path] = np.rint(PRIOR_UNITS * chosen / chosen.sum()) / PRIOR_UNITS
+        visits[path], sums[path] = [0] * len(chosen), [0.0] * len(chosen)
+        return value
+
+    expand((), game)
+    for _ in range(n_simulations):
+        path, taken, now = (), [], game.copy()
+        while True:
+            n, w = visits[path], sums[path]
+            q = [(w[i] / n[i]) if n[i] else None for i in range(len(n))]
+            own = [fpu if x is None else x if now.to_play == BLACK else 1 - x for x in q]
+            score = [own[i] + bonus(policies[path][i], sum(n) + 1, n[i]) for i in range(len(n))]
+            best = int(np.argmax(score))
+            taken.append((path, best))
+            move = order[path][best]
+            now.play(move)
+            path = (*path, move)
+            if now.is_over():
+                value = now.outcome
+                break
+            if path not in visits:
+                value = expand(path, now)
+                break
+        for at, i in taken:
+            visits[at][i] += 1
+            sums[at][i] += value
+    return visits, sums
+
+
+def test_heuristics_are_policies_for_it():
+    """P ~ exp(logit(H) / s); learned patterns give back their own probabilities."""
+    for heuristic in ("handcrafted", "mogo", "even"):
+        for game in (game_after("C3"), game_after("C3", "B2")):
+            plain = TreeSearch(SIZE, ALGORITHMS["mc_rave"]._replace(heuristic=heuristic), 1, seed=4)
+            guided = TreeSearch(SIZE, ALGORITHMS["puct"]._replace(heuristic=heuristic, policy_scale=0.6), 1, seed=4)
+            set_root(plain, game)
+            set_root(guided, game)
+            h, p = edges_of(plain.trees[0], 0).prior_q, edges_of(guided.trees[0], 0).prior_q
+            x = logit(np.clip(h, 1e-9, 1 - 1e-9)) * (1 if game.to_play == BLACK else -1) / 0.6
+            expected = np.exp(x - x.max())
+            np.testing.assert_allclose(p, expected / expected.sum(), atol=2e-3)
+    assert p == pytest.approx(np.full(len(p), 1 / len(p)), abs=1e-4)
+
+
+def test_without_a_policy_all_moves_are_equally_likely():
+    settings = ALGORITHMS["puct"]._replace(heuristic=Heuristic.NONE, c_puct=2.0)
+    search = PatientSearch(SIZE, settings, 200, seed=1)
+    game = game_after("C3")
+    set_root(search, game)
+    for _ in range(100):
+        search.simulate(game, 1)
+    root = edges_of(search.trees[0], 0)
+    own = [1 - e.w / e.n if e.n else 0.5 for e in root]
+    score = [own[i] + 2.0 / len(root) * math.sqrt(101) / (1 + e.n) for i, e in enumerate(root)]
+    search.simulate(game, 1)
+    chosen = int(np.flatnonzero(edges_of(search.trees[0], 0).n - root.n)[0])
+    assert score[chosen] == pytest.approx(max(score))
+
+
+def test_noise_at_the_root_is_gone_after_the_search():
+    p = np.array([0.7, 0.2, 0.1])
+    noisy = with_noise(p, 0.25, 0.3, np.random.default_rng(1))
+    assert noisy.sum() == pytest.approx(1)
+    np.testing.assert_allclose((noisy - 0.75 * p) / 0.25, np.random.default_rng(1).dirichlet([0.3] * 3))
+    game, results = game_after("C3"), []
+    for noise in (0.0, 0.5, 0.5):
+        settings = ALGORITHMS["puct"]._replace(playouts=False, noise=noise, noise_alpha=0.1)
+        search = PatientSearch(SIZE, settings, 200, evaluator=evaluator, seed=1)
+        results.append(search.search(game))
+    by_move = [dict(zip(r.moves.tolist(), r.prior_q.tolist(), strict=True)) for r in results]
+    assert by_move[0] == by_move[1]
+    assert results[0].visits.tolist() != results[1].visits.tolist() == results[2].visits.tolist()
+
+
+def test_moves_are_drawn_by_visits():
+    rng, n = np.random.default_rng(1), np.array([40, 10, 0])
+    for temperature, expected in ((1.0, [0.8, 0.2, 0]), (0.5, [16 / 17, 1 / 17, 0])):
+        drawn = np.bincount([draw_by_visits(n, temperature, rng) for _ in range(4000)], minlength=3) / 4000
+        np.testing.assert_allclose(drawn, expected, atol=0.03)
+    settings = ALGORITHMS["mc_rave"]._replace(move_temperature=1.0, temperature_plies=3)
+    player = TreeSearch(SIZE, settings, 60, seed=1)
+    early, late = game_after("C3", "B2"), game_after("C3", "B2", "D4", "C4")
+    moves = {player.genmove(early) for _ in range(12)}
+    assert len(moves) > 1
+    assert all(player.genmove(late) == player.result.moves[0] for _ in range(5))
+
+
+def test_amaf_values_take_part():
+    settings = ALGORITHMS["puct_rave"]._replace(heuristic=Heuristic.NONE)
+    search = PatientSearch(SIZE, settings, 100, evaluator=evaluator, seed=1)
+    result = search.search(game_after("C3"))
+    assert (result.n_amaf[result.visits > 0] > 0).all()
+    assert search.settings.evaluator == Use.POLICY
+    assert nodes_in(search.trees[0]) > 50
+    assert replayed(game_after("C3"), result.line.tolist()).moves

@@ -1,0 +1,139 @@
+"""Players written in Python, by `module:Class`, and those of other packages, by entry points.
+
+Start reading at `python_keys`. A spec such as ``my_players:Cautious,depth=3`` imports `my_players`, from the current
+folder or wherever Python finds it, and calls ``Cautious(depth=3)``. Arguments `size` and `seed` are passed as well, if
+the class has them. Another package can give its players names, in its pyproject.toml:
+
+    [project.entry-points."rlgo.players"]
+    cautious = "my_players:Cautious"
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from rlgo.base.errors import RlgoError, cut, nearest, shown
+from rlgo.play.player import Player, Seed, check_player
+from train.players.keys import Keys
+from train.players.loading import note_file
+from train.settings import key, section
+
+GROUP = "rlgo.players"
+_GIVEN = ("size", "seed")  # arguments that are no keys
+_TYPES = (bool, int, float, str)
+
+
+def is_python(name: str) -> bool:
+    """Return whether a name of a spec is that of a player in Python: `module:Class`, or an entry point."""
+    return ":" in name or name in entry_point_names()
+
+
+@cache
+def entry_point_names() -> tuple[str, ...]:
+    """Return the names of players in other packages."""
+    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
+
+
+def python_keys(name: str) -> type[Keys]:
+    """Return the keys of a player in Python: the arguments of its class that are numbers, switches or text.
+
+    Raises
+    ------
+    RlgoError : if the module or the class is missing or fails to load, or an argument without a default is no key
+    """
+    kind = _keys_of(name)
+    note_file(Path(inspect.getfile(sys.modules[kind.maker.__module__])))  # type: ignore[attr-defined]
+    return kind
+
+
+@cache
+def _keys_of(name: str) -> type[Keys]:
+    maker = _load(name)
+    try:
+        parameters = inspect.signature(maker).parameters.values()
+        hints = get_type_hints(maker.__init__ if inspect.isclass(maker) else maker)
+    except (NameError, TypeError, ValueError):
+        raise RlgoError(f"player {name}: its arguments cannot be read") from None
+    body: dict[str, Any] = {"__doc__": (inspect.getdoc(maker) or name).partition("\n")[0], "__module__": __name__}
+    types: dict[str, Any] = {}
+    for parameter in parameters:
+        if parameter.name in _GIVEN or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.default is parameter.empty:
+            raise RlgoError(f"player {name}: argument {parameter.name}: expected a default, so that it can be a key")
+        kind = hints.get(parameter.name, type(parameter.default))
+        if kind in _TYPES and isinstance(parameter.default, (int, float) if kind is float else kind):
+            types[parameter.name] = kind
+            body[parameter.name] = key(kind(parameter.default), f"The argument {parameter.name} of {name}.")
+    given = {argument for argument in _GIVEN if argument in {p.name for p in parameters}}
+    body |= {"__annotations__": types, "maker": staticmethod(maker), "make": _maker(name, maker, given, tuple(types))}
+    return section(type("PythonKeys", (Keys,), body | {"name": name}))
+
+
+def _maker(name: str, maker: Callable[..., Any], given: set[str], fields: tuple[str, ...]) -> Callable[..., Player]:
+    """Return the method that makes the player."""
+
+    def make(self: Any, size: int, seed: Seed) -> Player:
+        arguments = {field: getattr(self, field) for field in fields}
+        arguments |= {argument: {"size": size, "seed": seed}[argument] for argument in given}
+        player = check_player("it", _guarded("", maker, **arguments))
+        if not getattr(player, "name", ""):
+            player.name = name
+        return player
+
+    return make
+
+
+def _load(name: str) -> Callable[..., Any]:
+    """Import the class of a player."""
+    if name in entry_point_names():
+        (entry, *_) = entry_points(group=GROUP, name=name)
+        module, _, path = entry.value.partition(":")
+    else:
+        module, _, path = name.partition(":")
+    if not module or not path:
+        raise RlgoError(f"player {name}: expected module:Class")
+    here = os.getcwd()
+    if here not in sys.path:  # `rlgo` does not start there, and processes that it starts import the module again
+        sys.path.append(here)
+    found = _guarded(f"player {name}: ", _import, module, name)
+    for part in path.split("."):
+        if not hasattr(found, part):
+            classes = [n for n, value in vars(found).items() if inspect.isclass(value)]
+            raise RlgoError(f"player {name}: {module} has no {part}; {nearest(part, classes, 'expected a class')}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise RlgoError(f"player {name} = {shown(found)}: expected a subclass of rlgo.Player")
+    return found
+
+
+def _import(module: str, name: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
+            raise RlgoError(f"player {name}: no module {module}, here or where Python looks for modules") from None
+        raise
+
+
+def _guarded(prefix: str, call: Callable[..., Any], *args: Any, **arguments: Any) -> Any:
+    """Call a user's code; an exception becomes one line that says where."""
+    try:
+        return call(*args, **arguments)
+    except RlgoError:
+        raise
+    except Exception as error:
+        line = traceback.extract_tb(error.__traceback__)[-1]
+        text = cut(" ".join(str(error).split()))
+        raise RlgoError(
+            f"{prefix}{type(error).__name__}: {text} ({Path(line.filename).name}, line {line.lineno})"
+        ) from error
