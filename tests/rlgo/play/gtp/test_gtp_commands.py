@@ -241,8 +241,10 @@ def test_a_record_without_komi_has_that_of_the_option_or_the_command(tmp_path: P
         gtp.ok(line)
         gtp.ok(f"loadsgf {tmp_path / 'a.sgf'}")
         assert gtp.game.komi == 0.5
-        gtp.ok(line)
         gtp.ok(f"loadsgf {tmp_path / 'b.sgf'}")
+        assert gtp.game.komi == komi
+        gtp.ok(f"loadsgf {tmp_path / 'a.sgf'}")
+        gtp.ok("clear_board")
         assert gtp.game.komi == komi
 
 
