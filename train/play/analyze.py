@@ -34,6 +34,7 @@ class Analysis:
     report : the player's description of its search, one line each
     maps : by name, float64[size, size]: P(Black wins) after each move, NaN where there is no value
     memory : what the search has learned, if the player learns while it plays
+    chance : Black's chance of winning by the player's best move (`Player.chance`); None without a calibration
     """
 
     game: Game
@@ -42,6 +43,7 @@ class Analysis:
     report: list[str]
     maps: dict[str, np.ndarray]
     memory: Weights | None
+    chance: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as JSON; each map by vertex, best move for the side to play first."""
@@ -49,6 +51,7 @@ class Analysis:
             "player": self.player,
             "to_play": COLOR_NAMES[self.game.to_play],
             "move": self.name_of(self.move),
+            "chance": self.chance,
             "report": self.report,
             "maps": {name: dict(self.ranked(name)) for name in self.maps},
         }
@@ -74,10 +77,15 @@ class Analysis:
         unicode : draw stones as Unicode characters
         """
         game = self.game
+        chance = [] if self.chance is None else [f"Black's chance of winning: {self.chance:.0%}"]
         parts = [
             board_text(game.board, game.last_move, unicode),
             "\n".join(
-                [f"{COLOR_NAMES[game.to_play]} to play; {self.player} plays {self.name_of(self.move)}", *self.report]
+                [
+                    f"{COLOR_NAMES[game.to_play]} to play; {self.player} plays {self.name_of(self.move)}",
+                    *chance,
+                    *self.report,
+                ]
             ),
         ]
         for name, values in self.known_maps().items():
@@ -113,4 +121,6 @@ def analyze(game: Game, player: Player) -> Analysis:
     player.new_game()
     move = player.genmove(game)
     maps = {name: values.copy() for name, values in player.analyses().items()}
-    return Analysis(game, player.name, move, player.report(), maps, player.memory())
+    candidates = [] if player.calibration is None else player.candidates(game)
+    chance = player.chance(candidates[0].value, game) if candidates else None
+    return Analysis(game, player.name, move, player.report(), maps, player.memory(), chance)

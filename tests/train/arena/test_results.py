@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +19,8 @@ from stand_ins import SMALL_ENGINE, games_of, write_gated_engine
 from rlgo.base.errors import RlgoError
 from rlgo.go.clock import TimeSettings
 from train.arena.match import play_match
-from train.arena.results import FORMAT, _check_header, open_results
+from train.arena.referee import GameRecord
+from train.arena.results import FORMAT, Results, _check_header, open_results, play_into
 from train.checksums import add_checksum, verify
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -222,3 +224,20 @@ def test_what_an_engine_says_does_not_break_the_file(tmp_path: Path) -> None:
         result = play_match(odd, "random", 2, results=path, **FIVE)
         assert result.forfeits == 2
         assert play_match(odd, "random", 4, results=path, **FIVE).forfeits == 4
+
+
+def test_what_the_progress_shows_includes_the_last_game() -> None:
+    """The caller takes note of a game before the progress line counts it."""
+    noted: list[int] = []
+
+    class Bar:
+        def update(self) -> None:
+            shown.append(len(noted))
+
+    shown: list[int] = []
+    record = GameRecord((), 1.0, "B+1")
+    pool = SimpleNamespace(run=lambda tasks: ((task, record) for task in tasks))
+    tasks = [SimpleNamespace(number=n, names=("a", "b"), opening_number=1) for n in (1, 2, 3)]
+    for game in play_into(Results(5), pool, tasks, Bar()):  # type: ignore[arg-type]
+        noted.append(game.number)  # noqa: PERF401 - one after the other
+    assert shown == [1, 2, 3]

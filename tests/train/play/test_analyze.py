@@ -16,11 +16,13 @@ from rlgo.go.coords import from_vertex
 from rlgo.go.draw import values_text
 from rlgo.go.game import Game
 from rlgo.learning.value import ValueFunction
+from rlgo.play.calibration import Calibration
 from rlgo.play.player import RandomPlayer
 from rlgo.search.dyna2 import Dyna2
 from train.cli.main import main
 from train.play.analysis_pictures import analysis_picture
 from train.play.analyze import Analysis, analyze
+from train.players import make_player
 
 SGF = "(;GM[1]SZ[5]KM[0.5];B[cc];W[bd];B[dd];W[cd])"
 
@@ -192,3 +194,15 @@ def test_ctrl_c_ends_the_search_with_what_it_has_found(tmp_path, weights, monkey
     assert "two_phase plays" in capsys.readouterr().out
     assert len(calls) == 5
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_calibrated_player_tells_the_chance_of_winning() -> None:
+    """One minus the chance for White, and no line from a player without a calibration."""
+    player = make_player("mc_rave,sims=60", 5, 1)
+    assert "chance" not in analyze(Game(5), player).text()
+    player.calibration = Calibration((-1.0,) * 8, (1.0,) * 8, (1.0,) * 8)
+    found = analyze(Game(5), player)
+    value = player.candidates(Game(5))[0].value
+    assert found.chance == pytest.approx(1 / (1 + np.exp(1 - np.log(value / (1 - value)))), rel=1e-3)
+    assert f"Black's chance of winning: {found.chance:.0%}" in found.text()
+    assert found.to_json()["chance"] == found.chance
