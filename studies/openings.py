@@ -75,9 +75,10 @@ def row(claim: Claim) -> list[str] | None:
         low, high = clustered_interval(scores)
         split = sum(sum(opening) == 1 for opening in scores) / len(scores)
         cells += [in_percent(mean, (low, high)), f"{split:.0%}"]
-        sharpness.append(((mean - 0.5) / (high - low)) ** 2)
-    saved = sharpness[1] / sharpness[0] if sharpness[0] > 0 else math.nan
-    return [claim.words, f"{claim.games}", *cells, f"{saved:.2f}"]
+        is_decided = not low <= 0.5 <= high
+        sharpness.append(((mean - 0.5) / (high - low)) ** 2 if is_decided else math.nan)
+    worth = sharpness[1] / sharpness[0]
+    return [claim.words, f"{claim.games}", *cells, "" if math.isnan(worth) else f"{worth:.2f}"]
 
 
 def table() -> str:
