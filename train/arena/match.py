@@ -239,9 +239,8 @@ def play_match(
     2.0
     """
     settings = MatchSettings(games, size, komi, seed, openings, max_moves, time, sprt, check_scores, equal_time, skip)
-    for name, player in (("a", a), ("b", b)):
-        if not isinstance(player, str):
-            check_player(name, player)
+    for name, player in {"a": a, "b": b}.items():
+        _ = isinstance(player, str) or check_player(name, player)
     fast = Switch().check("fast", fast)
     jobs, cluster = WORKERS.check("jobs", jobs), One(str).check("cluster", cluster)
     path, records = OrNone(Place()).check("results", results), OrNone(Place()).check("sgf", sgf)

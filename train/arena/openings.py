@@ -36,7 +36,7 @@ RANDOM_OPENINGS = f"random:{DEFAULT_OPENING_PLIES}"
 SYMMETRIES = range(8)  # see `rlgo.features.windows`
 FORMAT, VERSION = "rlgo-openings", 1
 NO_MOVE = -1  # fills the rows of `Openings.array` after the end of an opening
-_RANDOM = re.compile(r"random:(\d{1,3})")
+_RANDOM = re.compile(r"random:(\d{1,9})")
 _WORDS = f"{BALANCED}, {TUNING}, random:N, {EMPTY} or a file of openings"
 
 

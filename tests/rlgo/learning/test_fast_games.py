@@ -96,7 +96,7 @@ def test_openings_leave_most_of_the_game():
     theta = random_theta(features, 1)
     most = SIZE * SIZE // 2
     assert (play_fast(features, theta, theta, 20, 1, openings=most).lengths >= most).all()
-    with pytest.raises(RlgoError, match=f"opening = {most + 1}: expected an integer from 0 to {most}"):
+    with pytest.raises(RlgoError, match=f"openings = {most + 1}: expected an integer from 0 to {most}"):
         play_fast(features, theta, theta, 20, 1, openings=most + 1)
 
 

@@ -131,7 +131,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["match", "random", "random", "--games=3"], "--games 3: expected an even number"),
         (
             ["match", "random", "random", "--games", "2", "--opening-plies", "1000"],
-            "--opening-plies 1000: expected 0 to 40 on 9x9, half its points",
+            "openings = random:1000: expected at most 40 moves on 9x9, half its points",
         ),
         (
             ["match", "random", "random", "--games", "2", "--max-moves", "4"],

@@ -133,7 +133,7 @@ def test_ratings_are_those_behind_the_scores(tmp_path, monkeypatch):
     rungs = {"low": weights(5, 300), "high": weights(5, 450)}
     seeds = []
 
-    def play(_features, theta_a, theta_b, games, seed, _komi):
+    def play(_features, theta_a, theta_b, games, seed, _komi, _openings):
         seeds.append((*seed.entropy, *seed.spawn_key))
         return SimpleNamespace(scores=np.full((games // 2, 2), expected_score(float(theta_a[1] - theta_b[1]))))
 
