@@ -24,6 +24,7 @@ __all__, __getattr__, __dir__ = lazily(
         "rlgo.go.game": ("Game",),
         "rlgo.learning.learner": ("Learner",),
         "rlgo.features.planes": ("apply_symmetry", "plane_names", "planes"),
+        "rlgo.play.calibration": ("Calibration",),
         "rlgo.play.player": ("RESIGN", "Candidate", "GreedyPlayer", "Player", "RandomPlayer"),
         "rlgo.moves.rollout": ("DefaultPolicy",),
         "rlgo.go.positions": ("Positions",),
