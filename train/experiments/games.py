@@ -141,8 +141,8 @@ def _counted(e: Experiment, before: RawResults) -> _Counted:
     """
     s = e.settings
     there = with_openings(before.header)
-    for key in ("size", "komi", "seed", "openings"):
-        now = getattr(s, key)
+    openings = find_openings(s.openings, s.size, s.komi).name
+    for key, now in (("size", s.size), ("komi", s.komi), ("seed", s.seed), ("openings", openings)):
         if (then := there.get(key, now)) != now:  # size and komi were not kept at first
             raise RlgoError(f"{e.name}: {key} is {shown(now)}, but {shown(then)} in its results")
     sizes = {match.key: match.size for match in matches(e)}

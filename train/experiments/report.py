@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import read_file, write_atomically
+from train.arena.openings import with_openings
 from train.console import markdown, optional_picture, table
 from train.experiments.findings import (
     HELD,
@@ -316,11 +317,18 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
     parts.append(f"**Found.** {found}")
     parts.append(
         f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} on {_machines(h)}, "
-        f"rlgo {h['versions']['rlgo']}; raw results: [{e.name}.jsonl]({_to_file(here / f'{e.name}.jsonl')})\n"
+        f"rlgo {h['versions']['rlgo']}{_openings(h)}; "
+        f"raw results: [{e.name}.jsonl]({_to_file(here / f'{e.name}.jsonl')})\n"
     )
     if e.settings.remarks:
         parts.append(f"**Remarks.** {e.settings.remarks}\n")
     return "\n".join(parts)
+
+
+def _openings(header: Mapping[str, Any]) -> str:
+    """Name the openings of the games; "" where there were none, or where they are not on record."""
+    name = with_openings(header).get("openings", "")
+    return f", openings {name}" if name and header["kind"] in ("curves", "games") else ""
 
 
 def _machines(header: Mapping[str, Any]) -> str:

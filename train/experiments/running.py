@@ -141,6 +141,7 @@ def _run(
 def _header(e: Experiment, seconds: float) -> dict[str, Any]:
     """Return the header of raw results; `seconds` is the time they took."""
     board = e.settings if e.reference is None else e.reference.config.board
+    openings = find_openings(e.settings.openings, board.size, board.komi)
     return {
         "experiment": e.name,
         "kind": e.settings.kind,
@@ -152,8 +153,8 @@ def _header(e: Experiment, seconds: float) -> dict[str, Any]:
         "size": board.size,
         "komi": board.komi,
         "seed": e.settings.seed,
-        "openings": e.settings.openings,
-        "opening_plies": find_openings(e.settings.openings, board.size, board.komi).plies,
+        "openings": openings.name,
+        "opening_plies": openings.plies,
         "versions": versions(),
     }
 
