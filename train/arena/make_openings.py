@@ -91,9 +91,9 @@ def make_openings(plan: OpeningsPlan, out: Path, exclude: Sequence[Path] = (), *
         candidate falls into.
     KeyboardInterrupt : after Ctrl-C; the openings found so far are kept.
     """
-    programs = try_players([plan.judge], plan.size, plan.komi).programs
-    excluded = {path.name: provenance.file_digest(path) for path in exclude}
     keys = {position_key(opening.moves, plan.size) for path in exclude for opening in read_openings(path, plan.size)}
+    excluded = {path.name: provenance.file_digest(path) for path in exclude}
+    programs = try_players([plan.judge], plan.size, plan.komi).programs
     with only_writer(out):
         found = _begin(out, plan.recipe(programs, excluded), plan.size)
         before = len(found)

@@ -145,5 +145,9 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert f"openings: {out}" in capsys.readouterr().out
     assert main(["openings", "judge", out, "--size", "5", "--judge", "mc_rave,sims=40", "--band", "0.1-0.9"]) == 0
     assert "2 of 2 openings in the band" in capsys.readouterr().out
+    missing = str(tmp_path / "missing")
+    assert main([*argv[:3], str(tmp_path / "new"), *argv[4:], "--exclude", missing]) == 2
+    assert main(["openings", "judge", missing]) == 2
+    assert capsys.readouterr().err.count(f"{missing}: cannot be read: No such file") == 2
     assert main([*argv, "--band", "0.9-0.1"]) == 2
     assert "expected two chances with a hyphen between them: 0.3-0.7" in capsys.readouterr().err
