@@ -123,12 +123,6 @@ def test_sgf_files_are_read_and_bad_ones_listed(files: Path, tmp_path: Path) -> 
     assert import_games(files, tmp_path / "games", size=5, progress=False).copies == 4
 
 
-def test_games_without_a_search_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Such as those of engines over GTP. It is told once."""
-    play_games(RANDOM, tmp_path / "games", progress=False)
-    assert capsys.readouterr().err == "rlgo: random: reports no search, so its games are kept without any values\n"
-
-
 def test_all_games_of_a_collection_are_imported(tmp_path: Path) -> None:
     (tmp_path / "sgf").mkdir()
     two = b"(;SZ[5]RE[B+R];B[ee];W[cc];B[dd])\n(;SZ[5]RE[W+R];B[cc];W[ee];B[bb])"
