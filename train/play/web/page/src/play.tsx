@@ -243,8 +243,8 @@ function Chances(): JSX.Element | null {
     <section class="card" aria-label="Chances">
       <h2>Black's chances, as the engine sees them</h2>
       <Chart
-        label="Black’s chance by move"
-        lines={[{ name: "Black’s chance", points }]}
+        label="P(Black wins) by move"
+        lines={[{ name: "P(Black wins)", points }]}
         xLabel="moves"
         height={150}
         range={[0, 1]}

@@ -15,7 +15,7 @@ export const isHumanTurn = computed(() => game.value !== null && !game.value.is_
 /** The score of the position shown, once somebody has asked for it. */
 export const score = signal<Score | null>(null);
 
-/** Black’s chance by the number of moves played, as the engines saw it before they moved. */
+/** P(Black wins) by the number of moves played, as the engines saw it before they moved. */
 export const chances = signal<ReadonlyMap<number, number>>(new Map());
 
 export const position = computed<Position | null>(() => {

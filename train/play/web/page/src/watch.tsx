@@ -150,7 +150,7 @@ function Facts({ search }: { search: Search | null }): JSX.Element {
         <Fact name="Depth" value={whole(search?.depth)} />
         <Fact name={sizeName} value={search?.size === null || !search ? "–" : compact(search.size)} hint={bytesText(search)} />
         <Fact name="Best move" value={search?.chosen ?? search?.moves[0] ?? "–"} />
-        <Fact name="Black’s chance" value={`${percent(valueOf(search))} %`} />
+        <Fact name="P(Black wins)" value={`${percent(valueOf(search))} %`} />
       </dl>
       <p class="muted one-line" title={search?.report.join("\n")}>
         {describeSearch(search)}
