@@ -6,7 +6,6 @@ Start reading at `make_openings`. `judge_openings` lets a judge look at openings
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 from collections.abc import Sequence
@@ -23,7 +22,16 @@ from rlgo.go.coords import to_row_col
 from rlgo.go.game import Game
 from rlgo.play.player import Player
 from train import console, provenance
-from train.arena.openings import FORMAT, VERSION, Opening, position_key, read_made, read_openings, text_of
+from train.arena.openings import (
+    FORMAT,
+    VERSION,
+    Opening,
+    find_openings,
+    position_key,
+    read_made,
+    read_openings,
+    text_of,
+)
 from train.arena.prepare import try_players
 from train.checksums import add_checksum
 from train.locks import only_writer
@@ -248,22 +256,30 @@ class Judgement(NamedTuple):
         lines = [
             f"{self.inside} of {n} openings in the band: Black's chance {self.low:g} to {self.high:g}",
             f"values: mean {values.mean():.3f}, standard deviation {values.std():.3f}",
-            f"chances: mean {chances.mean():.3f}, standard deviation {chances.std():.3f}",
+            f"chances p: mean {chances.mean():.3f}, standard deviation {chances.std():.3f}, "
+            f"mean of p (1 - p) {(chances * (1 - chances)).mean():.3f}",
         ]
         if not np.isnan(self.correlation):
             lines.append(f"correlation of the values with the chances in the file: {self.correlation:.2f}")
         return "\n".join(lines)
 
 
-def judge_openings(path: Path, plan: OpeningsPlan, *, progress: bool = True) -> Judgement:
-    """Let the judge of a plan look at the openings of a file, up to `plan.total` of them.
+def judge_openings(name: str | Path, plan: OpeningsPlan, *, progress: bool = True) -> Judgement:
+    """Let the judge of a plan look at existing openings, up to `plan.total` of them.
+
+    name : a file, or any other name of openings (`find_openings`), whose first ones for the seed of the plan are judged
 
     Raises
     ------
     RlgoError : for a file that is none, or a judge without an opinion.
     """
+    if Path(name).exists():
+        given = read_openings(Path(name), plan.size)[: plan.total]
+    else:
+        found_there = find_openings(str(name), plan.size, plan.komi)
+        most = min(plan.total, len(found_there.listed) or _MOST_REJECTED)
+        given = [Opening(moves) for moves in found_there.first(most, plan.seed)]
     try_players([plan.judge], plan.size, plan.komi)
-    given = list(itertools.islice(read_openings(path, plan.size), plan.total))
     found = []
     with (
         contextlib.closing(_Judge(plan)) as judge,

@@ -124,9 +124,8 @@ class MatchResult:
     time: str = ""  # for each side, as `clock.parse_time` reads it; "": no clock
     sprt: Sprt | None = None
     verdict: Verdict | None = None  # of the SPRT
-    simulations: tuple[float, float] = field(
-        default=(0.0, 0.0), compare=False
-    )  # means of A's and B's searches; 0: none
+    # Of the mean search of A and of B; 0: none.
+    simulations: tuple[float, float] = field(default=(0.0, 0.0), compare=False)
     equal_time: dict[str, Any] | None = None  # how the simulations of B were found; see `equal_time.EqualTime`
     same_limit: bool = False  # whether both sides have the same limit in seconds
     disputed: int = 0  # games where an engine's final score differs from the referee's, if checked

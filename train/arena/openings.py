@@ -285,7 +285,8 @@ def _moves_of(path: Path, changed: int, size: int) -> tuple[tuple[int, ...], ...
 # ---------------------------------------------------------------------------------------------
 
 
-def moved(g: int, moves: Sequence[int], size: int) -> tuple[int, ...]:
+@lru_cache(maxsize=1 << 14)  # the images of all listed openings: long matches play each of them many times
+def moved(g: int, moves: tuple[int, ...], size: int) -> tuple[int, ...]:
     """Return where symmetry g takes some moves."""
     return tuple(p if p == PASS else from_row_col(*move_point(g, *to_row_col(p, size), size), size) for p in moves)
 
@@ -295,7 +296,7 @@ def position_key(moves: Sequence[int], size: int) -> tuple[tuple[int, ...], ...]
     game = Game(size)
     for p in moves:
         game.play(p)
-    stones = [[p for p, c in enumerate(game.board.color.tolist()) if c == color] for color in (1, 2)]
+    stones = [tuple(p for p, c in enumerate(game.board.color.tolist()) if c == color) for color in (1, 2)]
     return min(tuple(tuple(sorted(moved(g, points, size))) for points in stones) for g in SYMMETRIES)
 
 

@@ -93,7 +93,7 @@ def make(
 
 @app.command("judge")
 def judge_file(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of openings.")],
+    openings: Annotated[str, typer.Argument(metavar="NAME", help="A file, or a name such as random:4.")],
     *,
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
@@ -113,4 +113,4 @@ def judge_file(
 
     low, high = map(float, band.split("-"))
     plan = OpeningsPlan(judge, most, checked.size, checked.komi, low=low, high=high, visits=visits, seed=seed)
-    print(judge_openings(file, plan))
+    print(judge_openings(openings, plan))

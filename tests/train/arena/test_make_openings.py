@@ -148,6 +148,13 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     missing = str(tmp_path / "missing")
     assert main([*argv[:3], str(tmp_path / "new"), *argv[4:], "--exclude", missing]) == 2
     assert main(["openings", "judge", missing]) == 2
-    assert capsys.readouterr().err.count(f"{missing}: cannot be read: No such file") == 2
+    err = capsys.readouterr().err
+    assert f"{missing}: cannot be read: No such file" in err
+    assert "expected balanced, balanced-tuning, random:N, empty or a file of openings" in err
+    argv_of_judge = ["openings", "judge", "random:2", "--size", "5", "--judge", "mc_rave,sims=40", "--count", "3"]
+    assert main(argv_of_judge) == 0
+    out = capsys.readouterr().out
+    assert "of 3 openings in the band" in out
+    assert "mean of p (1 - p) 0." in out
     assert main([*argv, "--band", "0.9-0.1"]) == 2
     assert "expected two chances with a hyphen between them: 0.3-0.7" in capsys.readouterr().err
