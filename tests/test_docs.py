@@ -77,7 +77,13 @@ def test_there_are_python_blocks():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+@pytest.mark.parametrize(
+    "notebook",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.thorough] * (path.stem == "own_network"))  # a minute
+        for path in NOTEBOOKS
+    ],
+)
 def test_notebook_runs(notebook, tmp_path, monkeypatch):
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")

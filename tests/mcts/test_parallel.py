@@ -24,17 +24,17 @@ from rlgo.go.game import Game
 @pytest.mark.parametrize("expand_after", [1, 3])
 def test_counts_are_exact_whatever_the_threads_do(name, expand_after):
     settings = ALGORITHMS[name]._replace(expand_after=expand_after, virtual_loss=3)
-    search = PatientSearch(SIZE, settings, 30_000, resources=Resources(4), default_policy=TO_THE_END, seed=1)
+    search = PatientSearch(SIZE, settings, 10_000, resources=Resources(4), default_policy=TO_THE_END, seed=1)
     result = search.search(game_after("C3"))
     tree = search.trees[0]
-    assert result.simulations == result.visits.sum() == tree.node_visits[0] == 30_000
+    assert result.simulations == result.visits.sum() == tree.node_visits[0] == 10_000
     root = edges_of(tree, 0)
     assert root.w.sum() == search.wins  # outcomes are 0 or 1: no rounding
     assert (root.n_amaf >= root.n).all() if name == "mc_rave" else (root.n_amaf == 0).all()
     assert_consistent(tree)
     game = game_after("C3")
     game.play(int(result.moves[0]))
-    assert search.search(game).simulations == 30_000
+    assert search.search(game).simulations == 10_000
 
 
 def test_a_full_tree_is_shared_as_well():

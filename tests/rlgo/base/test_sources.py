@@ -12,7 +12,8 @@ from rlgo.base.sources import digest_of_kernels, kernel_digest, read_sources
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXTS = read_sources(ROOT)
-KERNELS = [name for name, text in TEXTS.items() if "rlgo.base.jit" in sources._imports(text, TEXTS)]
+IMPORTS = sources._graph_of(TEXTS)
+KERNELS = [name for name, imports in IMPORTS.items() if "rlgo.base.jit" in imports]
 
 
 def reachable(module: str) -> set[str]:
@@ -35,7 +36,7 @@ def changed(name: str) -> dict[str, str]:
 def test_a_change_below_changes_the_digest_of_a_module_and_no_other_does(module: str) -> None:
     whole = digest_of_kernels(TEXTS, module)
     assert whole == kernel_digest(module)
-    stale = {name for name in TEXTS if digest_of_kernels(changed(name), module) != whole}
+    stale = {name for name in TEXTS if sources._digest_of(changed(name), IMPORTS, module) != whole}
     packages = {name for name in TEXTS if name.endswith("__init__")}  # they only load what is asked for
     assert stale - packages == reachable(module) - packages
 

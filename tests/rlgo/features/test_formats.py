@@ -208,7 +208,7 @@ SETS = st.tuples(st.sampled_from([5, 9]), st.sampled_from(SUBSETS), st.sampled_f
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(SETS, st.integers(0, 2**32), st.lists(st.sampled_from(SPECIAL), max_size=6))
 def test_any_weights_are_exported_and_imported_bit_for_bit(tmp_path_factory, features, seed, special):
     size, sizes, sharing = features
@@ -253,7 +253,7 @@ def test_what_the_file_does_not_tell(tmp_path):
     assert load_weights(tmp_path / "a.npz").meta() == weights.meta()
 
 
-@pytest.mark.parametrize("size", [5, 9])
+@pytest.mark.parametrize("size", [5, pytest.param(9, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("sharing", SHARINGS)
 def test_imported_values_equal_the_files(tmp_path, size, sharing):
     sizes = (1, 2, 3) if size == 5 else (1, 2)
@@ -426,8 +426,10 @@ WEAKER = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("size", "old"), [(size, old) for size in (5, 9) for old in WEAKER])
+@pytest.mark.parametrize(
+    ("size", "old"),
+    [*((5, old) for old in WEAKER), *(pytest.param(9, old, marks=pytest.mark.thorough) for old in WEAKER)],
+)
 def test_another_sharing_has_the_same_value_for_every_position(tmp_path, size, old):
     weights = some_weights(size, (1, 2, 3), old)
     positions = [b for b, _ in random_positions(size, 2, 5)]

@@ -16,7 +16,7 @@ from rlgo.learning.value import best_afterstate, gain_of
 FEATURES = [
     (5, (1, 2, 3), "LI+LD"),
     (5, (2, 3), "LI"),
-    (5, (3,), "LD"),
+    pytest.param(5, (3,), "LD", marks=pytest.mark.thorough),
     (5, (1, 3), "inversion"),
     (5, (1, 2), "none"),
     (9, (1, 2, 3), "LI+LD"),

@@ -50,7 +50,7 @@ def test_fused_shipped_weights_give_the_same_values():
         np.testing.assert_allclose(values(game, fused), values(game, weights.table()), atol=5e-5)
 
 
-@pytest.mark.parametrize("size", [6, 9])
+@pytest.mark.parametrize("size", [pytest.param(6, marks=pytest.mark.thorough), 9])
 def test_symmetric_moves_stay_equal_when_weights_are_fused(size):
     features = make_features(size)
     x = values(Game(size), fuse(features, features.expand(random_theta(features, 1, 0.3))))[: size * size]
@@ -60,8 +60,18 @@ def test_symmetric_moves_stay_equal_when_weights_are_fused(size):
     assert len(set(x)) > 5
 
 
-@pytest.mark.parametrize("others", [ATARI, ("atari 2x3",), MIXED, STONES], ids=str)
-@pytest.mark.parametrize("sharing", ["LI", "LI+LD"])
+@pytest.mark.parametrize(
+    ("sharing", "others"),
+    [
+        ("LI", ATARI),
+        ("LI+LD", MIXED),
+        *(
+            pytest.param(sharing, others, marks=pytest.mark.thorough)
+            for sharing in ("LI", "LI+LD")
+            for others in (("atari 2x3",), STONES)
+        ),
+    ],
+)
 def test_values_without_sharing_and_fused(sharing, others):
     features = make_features(5, (1, 2, 3), "LI+LD", others, sharing)
     weights = Weights(features, random_theta(features, 5, 0.2))

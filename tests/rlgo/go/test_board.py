@@ -192,11 +192,14 @@ def random_game(size: int, style: str, seed: int, max_moves: int) -> None:
 @pytest.mark.parametrize(
     ("size", "style", "games", "max_moves"),
     [
-        pytest.param(5, "sensible", 200, 100, marks=pytest.mark.slow),
-        pytest.param(5, "wild", 60, 150, marks=pytest.mark.slow),
-        pytest.param(7, "sensible", 50, 200, marks=pytest.mark.slow),
-        pytest.param(7, "wild", 10, 300, marks=pytest.mark.slow),
-        pytest.param(9, "sensible", 15, 300, marks=pytest.mark.slow),
+        pytest.param(5, "sensible", 200, 100, marks=pytest.mark.thorough),
+        pytest.param(5, "wild", 60, 150, marks=pytest.mark.thorough),
+        pytest.param(7, "sensible", 50, 200, marks=pytest.mark.thorough),
+        pytest.param(7, "wild", 10, 300, marks=pytest.mark.thorough),
+        pytest.param(9, "sensible", 15, 300, marks=pytest.mark.thorough),
+        (5, "sensible", 50, 100),
+        (5, "wild", 20, 150),
+        (9, "sensible", 6, 300),
         (9, "wild", 6, 600),
         (14, "sensible", 1, 100),  # the largest board whose points fit a byte,
         (15, "sensible", 1, 100),  # and the smallest whose points do not

@@ -316,7 +316,7 @@ def test_files_that_may_not_grow(most: int, whole: Any, tmp_path: Path) -> None:
 
 ROOT = Path(__file__).resolve().parents[3]
 # Long enough to be found at work.
-LONG = {"run__games": 60_000, "run__log_every": 240, "run__eval_every": 0}
+LONG = {"run__games": 30_000, "run__log_every": 120, "run__eval_every": 0}
 
 
 @pytest.mark.slow

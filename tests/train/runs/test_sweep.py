@@ -476,7 +476,7 @@ def test_runs_in_use_are_waited_for(swept):
 
 @pytest.mark.slow
 def test_a_sweep_goes_on_after_ctrl_c_and_after_kill_9(tmp_path):
-    path = write(tmp_path, "[sweep.parameters]\nrun.games = [200, 60_000]")
+    path = write(tmp_path, "[sweep.parameters]\nrun.games = [200, 30_000]")
     sweep = read_sweep(path)
     short, long = sweep.runs
 
@@ -491,7 +491,7 @@ def test_a_sweep_goes_on_after_ctrl_c_and_after_kill_9(tmp_path):
     # The run saved its state, and is no longer at work.
     assert not long.folder.in_use()
     saved = long.folder.load()[1]["games"]
-    assert 0 < saved < 60_000
+    assert 0 < saved < 30_000
     assert load_weights(long.folder.weights).games == saved
     finished = short.folder.state.stat().st_mtime_ns
 
