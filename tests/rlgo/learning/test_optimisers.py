@@ -87,7 +87,7 @@ def test_idbd_equals_a_slow_one_on_dense_gradients(update: str, lambda_: float, 
 def test_the_papers_rule_written_as_ones_own_learns_the_same(update: str) -> None:
     own, papers = (learner_of(r, update=update, lambda_=0.5) for r in (plain, "normalised"))
     for learner in (own, papers):
-        learner.learn(4)
+        learner.learn(2)
     assert np.abs(papers.theta).max() > 0.01
     np.testing.assert_allclose(own.theta, papers.theta, atol=1e-6, rtol=0)
     assert not own.pool.workers[0].memory.optimiser.gradient.any()
