@@ -188,6 +188,13 @@ class Analysis:
         alone = [{key: value for key, value in line.items() if key != "seed"} for line in own]
         return Analysis(RawResults(self.raw.header, alone))
 
+    def of_group(self, player: str) -> Analysis:
+        """Return the analysis of the games that connect others with a player, such as those on one board size."""
+        group = {player}
+        while more := _names([pair for pair in self.pairs if group & {pair.a, pair.b}]) - group:
+            group |= more
+        return Analysis(RawResults(self.raw.header, [line for line in self.lines if line["pair"][0] in group]))
+
     @cached_property
     def is_anchored(self) -> bool:
         """Whether a chain of games leads to an anchor."""
@@ -426,7 +433,8 @@ class Analysis:
         if (looked := self.looked(claim)) is not None:
             return looked
         if claim.of == "elo":
-            return self.of_claim(claim).elo(claim.a, claim.b)
+            found = self.of_claim(claim)
+            return (found.of_group(claim.a) if claim.b and claim.a in found.unrated else found).elo(claim.a, claim.b)
         if claim.of == "won":
             return self.of_claim(claim).won(claim.a, claim.b)
         if claim.of == "speed":

@@ -37,6 +37,7 @@ ASSUMED = 100.0  # Elo
 POWER = 0.8  # the planned games of a duel decide a claim with this probability
 _GAME_ELO = 2 * 400 / math.log(10)  # standard deviation of a rating difference measured by one game, near 50 %, Elo
 _SHARE = 0.7  # of the time, for training runs; the rest is left to the games between them
+_UNKNOWN = "unknown: its games were not recorded"
 _PROBE_GAMES = 2_000  # of self-play, to measure how fast this machine learns
 _START_SECONDS = 4.0  # that a training run takes to start
 LEAST_SCALE = 0.001  # a thousand games of self-play instead of a million
@@ -144,8 +145,18 @@ def _at_scale(e: Experiment, claim: Claim, recorded: Analysis | None) -> Forecas
     verdict, times = expected.verdict(claim.low, claim.high), expected.times_to_decide(claim.low, claim.high)
     needed = ""
     if verdict == OPEN:
-        needed = "no scale, at the recorded number" if math.isinf(times) else f"--scale {_round_up(e.scale * times)}"
+        needed = "no scale, at the recorded number" if math.isinf(times) else _scale_for(e, claim, recorded, times)
     return Forecast(claim, found, games, (expected.high - expected.low) / 2, verdict, needed=needed)
+
+
+def _scale_for(e: Experiment, claim: Claim, recorded: Analysis, times: float) -> str:
+    """Return the option of a scale that decides a claim, if about `times` as many games would do."""
+    scale = e.scale * times
+    while True:  # numbers of games are rounded, so it may take a little more
+        text = _round_up(scale)
+        if _at_scale(replace(e, scale=float(text.replace(",", ""))), claim, recorded).is_decided:
+            return f"--scale {text}"
+        scale *= 1.05
 
 
 def _with_games(claim: Claim, found: Measured, recorded: Analysis, games: int) -> Measured:
@@ -208,7 +219,9 @@ def within_minutes(e: Experiment, recorded: Analysis | None, jobs: int, slowness
     found = [_until_decided(e, claim, recorded, jobs, slowness) for claim in e.claims]
     left, kept = e.minutes, []
     for f in sorted(found, key=lambda f: (math.isnan(f.minutes), f.minutes)):
-        if f.is_decided and f.minutes > left:
+        if math.isnan(f.minutes):
+            kept.append(replace(f, verdict=OPEN, needed=f.needed or _UNKNOWN))
+        elif f.is_decided and f.minutes > left:
             left -= f.minutes  # the minutes of all that come before it, and its own
             kept.append(replace(f, verdict=OPEN, needed=f"--minutes {_round_up(e.minutes - left)}"))
         else:
@@ -353,6 +366,8 @@ def plan_text(plan: Plan, stream: TextIO | None = None) -> str:
     speed = "" if math.isnan(slowness) else f" (this machine takes {slowness:.1f} times the recorded time)"
     will = f"will probably decide {decided}" if decided else "cannot decide any"
     head = f"{e.name}, {part}{time}{speed}: {will} of its {len(found)} claims."
+    if all(f.recorded is None for f in found):
+        head = f"{e.name}, {part}: no records say what it can decide of its {len(found)} claims."
     if not found:
         return f"{e.name}, {part}{time}{speed}: it has no claims."
     rows = [_row(f) for f in found]
@@ -371,6 +386,8 @@ def _row(f: Forecast) -> tuple[str, ...]:
     if claim.of == "won" and half:
         half = f"± {f.half:.1%}"
     will = {NOT_MEASURED: "not measure it", OPEN: "leave it open"}.get(f.verdict, "decide it")
+    if f.recorded is None and f.verdict == OPEN:
+        will = "decide it if its number is further from the bound than the interval"
     return (
         text_of(claim),
         expected_in_words(claim),
