@@ -93,11 +93,11 @@ def check_run(
     other = "" if before is None else before.header.get("file", "")
     if other != _file_of(e, results) and (results / other).is_file():
         raise RlgoError(f"{path}: has the results of {results / other}; use another name, or --results folder")
-    if add and before is None:
-        raise RlgoError(f"{path}: does not exist: expected raw results to add games to")
     if e.minutes and (add or only or not play):
         given = next(option for is_given, option in ((add, "--add"), (only, "--only"), (True, "--played")) if is_given)
         raise RlgoError(f"{given} cannot be combined with --minutes")
+    if add and before is None:
+        raise RlgoError(f"{path}: does not exist: expected raw results to add games to")
     if e.minutes:
         sequential.check(e)
     elif e.settings.kind == "games":

@@ -153,7 +153,7 @@ def sweep_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -
     ax.set_yticks(range(len(shown)), [s.text for s in shown], fontsize=8)
     ax.set_ylim(len(shown) - 0.5, -0.5)
     cover = "over seeds" if several else "of the games"
-    ax.set_xlabel(f"Elo at the end, best first; bars: 95 % intervals {cover}, strokes: seeds")
+    ax.set_xlabel(f"Elo at the end; bars: 95 % intervals {cover}" + ("\nstrokes: single seeds" if several else ""))
     light_frame(ax)
     more = f" (the best {len(shown)} of {len(found)} settings)" if len(found) > len(shown) else ""
     figure.suptitle(f"{sweep.folder.name}: Elo ({SCALE}){more}", fontsize=11)
