@@ -141,7 +141,7 @@ def sweep_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -
     if not found:
         raise RlgoError(f"{sweep.folder}: all runs failed: nothing to draw")
     shown = found[:_MOST_SETTINGS]
-    order = sorted(shown, key=lambda s: sweep_order(sweep, s))
+    order = sorted(shown, key=lambda s: tuple(s.values.values()))  # colours do not depend on the ranking
     figure, axes = make_figure(1, 2, 13, max(5.0, 2.4 + 0.3 * len(shown)), width_ratios=[3, 2])
     several = _draw_settings(axes[0, 0], order)
     _finish_curves(axes[0, 0], "mean of the seeds, band: its 95 % interval" if several else "bands: 95 % intervals")
@@ -161,11 +161,6 @@ def sweep_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -
 
 
 _MOST_SETTINGS = 24  # in one picture
-
-
-def sweep_order(sweep: Sweep, setting: Setting) -> int:
-    """Return the place of a setting in the sweep's file, so that its colour does not depend on the ranking."""
-    return next(i for i, spec in enumerate(sweep.runs) if spec.values == setting.values)
 
 
 def _draw_settings(ax: Any, settings: Sequence[Setting]) -> bool:
