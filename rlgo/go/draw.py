@@ -280,9 +280,7 @@ def board_image(
     return picture(colors, values, mark, stars, cell)
 
 
-def values_image(
-    values: np.ndarray, cell: int = 36, scale: tuple[float, float] | None = None
-) -> np.ndarray:
+def values_image(values: np.ndarray, cell: int = 36, scale: tuple[float, float] | None = None) -> np.ndarray:
     """Draw a map of values in per cent as a picture, uint8[height, size * cell, 3].
 
     Parameters
