@@ -46,7 +46,7 @@ _Results = Annotated[
 def list_all(
     context: typer.Context, scale: _AnyScale = 1.0, out: _Out = "experiments", results: _Results = None
 ) -> None:
-    """List the experiments: shipped results, and yours at any scale."""
+    """List the experiments, shipped results and yours."""
     from train.experiments.config import folder_of
     from train.experiments.report import overview
 
@@ -60,7 +60,7 @@ def list_all(
 def plan(
     names: _Names, scale: _Scale = 1.0, minutes: _Minutes = 0.0, jobs: _Jobs = None, out: _Out = "experiments"
 ) -> None:
-    """Say which claims a part of an experiment can decide, and in what time.
+    """Say what a part of an experiment can decide.
 
     Plays two games, or learns from a few, to measure this machine.
     """
@@ -161,7 +161,7 @@ def report(
     out: _Out = "experiments",
     results: _Results = None,
 ) -> None:
-    """Write reports on all experiments from raw results, one for each scale."""
+    """Write the report on all experiments from raw results."""
     from train.experiments.config import folder_of
     from train.experiments.places import result_folders
     from train.experiments.report import write_report

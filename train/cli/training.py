@@ -287,6 +287,11 @@ class _SweepGroup(TyperGroup):
         ctx.allow_interspersed_args = not has_command
         return super().parse_args(ctx, ["", *args] if has_command else args)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters; in the usage of a subcommand, without CONFIG, which it does not take."""
+        params = super().get_params(ctx)
+        return params if ctx.command is self else [p for p in params if p.param_type_name != "argument"]
+
 
 sweep_app = typer.Typer(cls=_SweepGroup, invoke_without_command=True)
 
@@ -307,7 +312,7 @@ def sweep(
     out: Annotated[str | None, option("--out", "Folder for the sweep's own folder (run.out).", metavar="DIR")] = None,
     openings: OtherOpenings = "",
 ) -> None:
-    """Train over a range of settings and seeds, and rank them in Elo.
+    """Train over a range of settings and seeds, and rank them.
 
     The settings form a grid or are drawn at random; `rlgo configs sweeps/step_size` shows a CONFIG. Run the same
     command again to continue an interrupted sweep; finished runs are kept.

@@ -7,7 +7,7 @@ weights of each run also play those of others. All are rated together, so that t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,10 +16,10 @@ import numpy as np
 from rlgo.base.errors import RlgoError
 from rlgo.features.weights import Weights, load_weights
 from rlgo.learning.fast_games import FastGames, compile_matches, play_slices
-from train.arena.elo import PairResult, rate
+from train.arena.elo import PairResult, Rating, rate
 from train.arena.fast import on_common_features, side_by_side
 from train.arena.openings import find_openings
-from train.arena.rating_scale import NEAREST, load_rating_scale
+from train.arena.rating_scale import NEAREST, RatingScale, load_rating_scale
 from train.console import Progress
 from train.runs.folder import RunFolder
 
@@ -105,48 +105,66 @@ def rate_runs(
     sizes = {entry.weights.features.size for entry in entries}
     if len(sizes) != 1:
         raise RlgoError(f"runs: expected one board size, not {', '.join(f'{n}x{n}' for n in sorted(sizes)) or 'none'}")
-    (size,), komi = sizes, entries[0].weights.komi
-    scale, found = load_rating_scale(size), find_openings(openings, size, komi)
-    names = [*(entry.name for entry in entries), *scale.players]
-    features, thetas = on_common_features([*(e.weights for e in entries), *scale.players.values()], size)
-    compile_matches(features)
-
-    def play(pairing: _Pairing) -> Iterator[FastGames]:
-        first = found.array(pairing.games // 2, pairing.seed)
-        return play_slices(features, thetas[pairing.a], thetas[pairing.b], pairing.games, pairing.seed, komi, first)
-
-    results: list[PairResult] = []
-
-    def meet(pairings: list[_Pairing], what: str) -> None:
-        with (
-            Progress(len(pairings), "pairs", what, enabled=progress) as bar,
-            contextlib.closing(side_by_side(play, pairings, jobs)) as met,
-        ):
-            for p, played in zip(pairings, bar.track(met), strict=True):
-                results.append(scale.result(names[p.a], names[p.b], played.scores))
-
+    tables = _Table(entries, load_rating_scale(*sizes), openings, jobs, progress)
     seeds = np.random.SeedSequence(seed)
     of_entry = [games if entry.is_last else _even(games / _CURVE) for entry in entries]
-    references = range(len(entries), len(names))
-    meet(
+    references = range(len(entries), len(tables.names))
+    tables.play(
         [_Pairing(a, b, _even(n / _PROBE), seeds.spawn(1)[0]) for a, n in enumerate(of_entry) for b in references],
         "games against all reference players",
     )
-    about = rate(results, scale.elo).elo
-    nearest = [
-        sorted(references, key=lambda b, name=entry.name: abs(about[names[b]] - about[name]))[:NEAREST]  # type: ignore[misc]
-        for entry in entries
+    about = [tables.ratings[name].elo for name in tables.names]
+    pairings = [
+        _Pairing(a, b, of_entry[a], seeds.spawn(1)[0])
+        for a in range(len(entries))
+        for b in sorted(references, key=lambda b, a=a: abs(about[b] - about[a]))[:NEAREST]  # type: ignore[misc]
     ]
-    pairings = [_Pairing(a, b, of_entry[a], seeds.spawn(1)[0]) for a, near in enumerate(nearest) for b in near]
     last = [i for i, entry in enumerate(entries) if entry.is_last]
     pairings += [_Pairing(a, b, games, seeds.spawn(1)[0]) for a, b in _ring(last)]
-    meet(pairings, "games against the nearest ones, and between runs")
-    ratings = {player.name: player for player in rate(results, scale.elo).players}
+    tables.play(pairings, "games against the nearest ones, and between runs")
+    ratings = tables.ratings
     curves: dict[str, list[CurvePoint]] = {run: [] for run in runs}
     for entry in entries:
         rating = ratings[entry.name]
         curves[entry.run].append(CurvePoint(entry.weights.games, rating.elo, *rating.ci95))
     return curves
+
+
+class _Table:
+    """Where the weights play each other and the reference players, and what they scored.
+
+    entries : the weights; their numbers come first, then those of the reference players
+    scale : the reference players
+    openings, jobs, progress : see `rate_runs`
+    """
+
+    def __init__(self, entries: Sequence[_Entry], scale: RatingScale, openings: str, jobs: int, progress: bool):
+        self.names = [*(entry.name for entry in entries), *scale.players]
+        self._scale, self._jobs, self._progress = scale, jobs, progress
+        self._komi = entries[0].weights.komi
+        self._openings = find_openings(openings, scale.size, self._komi)
+        weights = [*(entry.weights for entry in entries), *scale.players.values()]
+        self._features, self._thetas = on_common_features(weights, scale.size)
+        self._results: list[PairResult] = []
+        compile_matches(self._features)
+
+    @property
+    def ratings(self) -> dict[str, Rating]:
+        """The ratings by all games so far."""
+        return {player.name: player for player in rate(self._results, self._scale.elo).players}
+
+    def play(self, pairings: Sequence[_Pairing], what: str) -> None:
+        """Play some matches, several at a time; `what` is shown as progress."""
+        with (
+            Progress(len(pairings), "pairs", what, enabled=self._progress) as bar,
+            contextlib.closing(side_by_side(self._slices, pairings, self._jobs)) as met,
+        ):
+            for p, played in zip(pairings, bar.track(met), strict=True):
+                self._results.append(self._scale.result(self.names[p.a], self.names[p.b], played.scores))
+
+    def _slices(self, p: _Pairing) -> Iterator[FastGames]:
+        first, thetas = self._openings.array(p.games // 2, p.seed), self._thetas
+        return play_slices(self._features, thetas[p.a], thetas[p.b], p.games, p.seed, self._komi, first)
 
 
 def _even(games: float) -> int:
