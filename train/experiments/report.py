@@ -324,7 +324,8 @@ def comparison(e: Experiment, analysis: Analysis) -> str:
         rows.append(row)
     text = f"{decided} of {len(e.claims)} claims are decided."
     if shipped is not None and decided:
-        text += f" The shipped results agree in {same} of these {decided}."
+        agree = f"all {decided} of them" if same == decided else f"{same} of them"
+        text += f" The shipped results agree in {agree}."
     return f"**Claims.** {text}\n\n{markdown(rows)}"
 
 

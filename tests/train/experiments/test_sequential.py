@@ -197,5 +197,5 @@ def test_what_cannot_be_combined(tmp_path, capsys, monkeypatch):
         assert cli.main(["experiment", "run", str(path), *argv]) == 2
         assert message in (err := capsys.readouterr().err), err
     path.write_text(path.read_text("utf-8").partition("[[claims]]")[0], "utf-8")
-    with pytest.raises(RlgoError, match="no claim compares two players by games: expected --scale instead"):
+    with pytest.raises(RlgoError, match="no claim compares two players by their games: expected --scale instead"):
         sequential.check(read_experiment(path, minutes=1))
