@@ -114,7 +114,7 @@ def test_the_command_runs_in_any_folder_whatever_is_in_it(installed, tmp_path):
     )
     done = run(installed / "rlgo", "sweep", "sweep.toml", "--jobs", "1", **options)
     assert done.returncode == 0, done.stderr
-    assert "won against the others" in done.stdout
+    assert "| seeds | Elo | behind the best |" in done.stdout
 
 
 @pytest.mark.slow

@@ -280,11 +280,9 @@ class SweepConfig(Section):
         default=(1,), description="Each combination is run with each of these seeds. A number n means 1 to n."
     )
     seed: Seed = Field(default=1, description="Seed of the random combinations, and of the games between the runs.")
-    metric: Annotated[str, OneOf("members", "shipped")] = Field(
-        default="members",
-        description="What ranks the runs: the win rate against all other runs, or against the shipped weights.",
+    games: PairedGames = Field(
+        default=1_000, description="Games of each run's last weights against each opponent; earlier ones play a fifth."
     )
-    games: PairedGames = Field(default=1_000, description="Games of every run against each opponent, at the end.")
     openings: Line = OPENINGS
 
 

@@ -23,6 +23,11 @@ import numpy as np
 NORMAL_975 = NormalDist().inv_cdf(0.975)
 
 
+def normal_quantile(p: float) -> float:
+    """Return the standard normal's quantile at probability `p`."""
+    return NormalDist().inv_cdf(p)
+
+
 def student_quantile(p: float, degrees: float) -> float:
     """Return the quantile of Student's t distribution at probability `p`, with `degrees` degrees of freedom."""
     from scipy.special import stdtrit  # imported late: scipy is slow to load

@@ -280,21 +280,37 @@ def board_image(
     return picture(colors, values, mark, stars, cell)
 
 
-def values_image(values: np.ndarray, cell: int = 36) -> np.ndarray:
-    """Draw a map of values in per cent as a picture, uint8[size * cell, size * cell, 3].
+def values_image(values: np.ndarray, cell: int = 36, scale: tuple[float, float] | None = None) -> np.ndarray:
+    """Draw a map of values in per cent as a picture, uint8[height, size * cell, 3].
 
     Parameters
     ----------
-    values : float[size, size], P(Black wins); NaN for no value. The lowest is blue and the highest red, so that small
-        differences show
+    values : float[size, size], P(Black wins); NaN for no value
     cell : pixels from point to point
+    scale : the values that are blue and red, with a legend below the board, so that pictures can be compared; None:
+        the lowest and the highest one, so that small differences show, without a legend. Height is size * cell, and
+        two cells more for the legend
     """
     size = len(values)
-    low, high = np.nanmin(values), np.nanmax(values)
-    spread = (values - low) / (high - low) if high > low else np.full(values.shape, 0.5)
+    low, high = (np.nanmin(values), np.nanmax(values)) if scale is None else scale
+    spread = ((values - low) / (high - low)).clip(0, 1) if high > low else np.full(values.shape, 0.5)
     stars = [to_row_col(p, size) for p in star_points(size)]
-    numbers = np.rint(np.nan_to_num(100 * values, nan=-1)).clip(-1, 99).astype(int)
-    return picture(np.zeros(values.shape, np.uint8), spread, None, stars, cell, numbers=numbers)
+    image = picture(np.zeros(values.shape, np.uint8), spread, None, stars, cell, numbers=_in_percent(values))
+    if scale is None:
+        return image
+    steps = np.linspace(low, high, min(size, 5))
+    ground = np.full((1, size), np.nan)
+    ground[0, : len(steps)] = np.linspace(0, 1, len(steps))
+    numbers = np.full((1, size), -1)
+    numbers[0, : len(steps)] = _in_percent(steps)
+    legend = picture(np.zeros((1, size), np.uint8), ground, None, (), cell, whole=False, numbers=numbers)
+    gap = np.full((cell, image.shape[1], 3), 255, np.uint8)
+    return np.concatenate([image, gap, legend])
+
+
+def _in_percent(values: np.ndarray) -> np.ndarray:
+    """Return values as whole per cent of two digits; -1 for NaN."""
+    return np.rint(np.nan_to_num(100 * values, nan=-1)).clip(-1, 99).astype(int)
 
 
 def shapes_image(

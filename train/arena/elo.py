@@ -291,6 +291,14 @@ def expected_score(difference: Any) -> Any:
     return expit(np.asarray(difference) / _ELO)
 
 
+def elo_from_share(won: float) -> float:
+    """Return the difference in Elo at which a player wins this share of its games: the inverse of `expected_score`.
+
+    It is infinite for 0 and 1.
+    """
+    return math.copysign(math.inf, won - 0.5) if won in (0, 1) else 400 * math.log10(won / (1 - won))
+
+
 def _log_likelihood(d: np.ndarray, won: np.ndarray, lost: np.ndarray) -> float:
     """Return sum_pairs won log p + lost log(1 - p) with p = 1 / (1 + e^-d) (Hunter 2004); a draw is half of each."""
     from scipy.special import log_expit  # imported late: scipy is slow to load

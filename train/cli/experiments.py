@@ -1,16 +1,20 @@
-"""Commands about experiments: rlgo experiment list, run, plot, report."""
+"""Commands about experiments: rlgo experiment list, plan, run, plot, report."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rlgo.base.errors import RlgoError
 from rlgo.base.settings import WORKERS
 from train.cli.options import OtherOpenings, number, option, shipped, within
 from train.console import command, message
+
+if TYPE_CHECKING:
+    from train.experiments.model import Experiment
 
 app = typer.Typer(help="Reproduce the papers' tables and figures.")
 
@@ -19,6 +23,18 @@ _Names = Annotated[
     list[str], typer.Argument(metavar="NAME", autocompletion=_SHIPPED, help="Experiments, or TOML files.")
 ]
 _Scale = Annotated[float, option("--scale", "Factor on all games: 0.1 for a quick look.", number, metavar="X")]
+_AnyScale = Annotated[
+    float, option("--scale", "Of the results.", number, metavar="X", show_default="the latest results")
+]
+_Minutes = Annotated[
+    float,
+    option(
+        "--minutes", "Decide as many claims as possible in this time.", number, metavar="M", show_default="no limit"
+    ),
+]
+_Jobs = Annotated[
+    int | None, option("--jobs", "Runs or games at a time.", within(WORKERS), show_default="one per processor")
+]
 _Out = Annotated[str, option("--out", "Working folder.", metavar="DIR")]
 _Results = Annotated[
     str | None,
@@ -27,11 +43,29 @@ _Results = Annotated[
 
 
 @app.command("list")
-def list_all(scale: _Scale = 1.0, out: _Out = "experiments", results: _Results = None) -> None:
-    """List the experiments, and which have run."""
+def list_all(
+    context: typer.Context, scale: _AnyScale = 1.0, out: _Out = "experiments", results: _Results = None
+) -> None:
+    """List the experiments, shipped results and yours."""
+    from train.experiments.config import folder_of
     from train.experiments.report import overview
 
-    print(overview(_folder(scale, out, results), sys.stdout))
+    folder = None if results is None else Path(results)
+    if folder is None and _is_given(context, "scale"):
+        folder = folder_of(out, scale) / "results"
+    print(overview(out, folder, sys.stdout))
+
+
+@app.command("plan")
+def plan(
+    names: _Names, scale: _Scale = 1.0, minutes: _Minutes = 0.0, jobs: _Jobs = None, out: _Out = "experiments"
+) -> None:
+    """Say what a part of an experiment can decide.
+
+    Plays two games, or learns from a few, to measure this machine.
+    """
+    for name in names:
+        print(_planned(name, scale, minutes, jobs, out)[1])
 
 
 @app.command("run")
@@ -43,74 +77,123 @@ def run(
             metavar="NAME", autocompletion=lambda: [*_SHIPPED(), "all"], help="Experiments, TOML files, or all."
         ),
     ],
-    jobs: Annotated[
-        int | None, option("--jobs", "Runs or games at a time.", within(WORKERS), show_default="one per processor")
-    ] = None,
+    jobs: _Jobs = None,
     played: Annotated[bool, option("--played", "Play nothing: write the results of the games played so far.")] = False,
     add: Annotated[
         bool, option("--add", "Continue after the games in the results, wherever they were played.")
     ] = False,
     only: Annotated[str, option("--only", "Only games of players with TEXT in their names.", metavar="TEXT")] = "",
     scale: _Scale = 1.0,
+    minutes: _Minutes = 0.0,
     openings: OtherOpenings = "",
     out: _Out = "experiments",
     results: _Results = None,
 ) -> None:
     """Run experiments, then write results, pictures and report.
 
-    Run the same command again to continue after an interruption. Experiments share their training runs.
+    Run the same command again to continue after an interruption. Experiments share their training runs. With --scale or
+    --minutes, it first says which claims it can decide.
     """
     from train.experiments.reading import list_experiments, read_experiment
     from train.experiments.report import check_report, show, write_report
     from train.experiments.running import check_run, left_to_do, run_experiment
 
     names_of_all = list_experiments() if names == ["all"] else names
-    experiments = [read_experiment(name, scale, out, openings) for name in names_of_all]
-    folder = _folder(scale, out, results)
-    for e in experiments:  # before hours of work on the first one
-        check_run(e, folder, not played, add, only)
-    check_report(_report(folder))
-    for i, e in enumerate(experiments):
+    if (minutes or scale != 1) and not played:
+        planned = [_planned(name, scale, minutes, jobs, out, openings) for name in names_of_all]
+    else:
+        planned = [(read_experiment(name, scale, out, openings, minutes), "") for name in names_of_all]
+    for e, _ in planned:  # before hours of work on the first one
+        check_run(e, _folder(e, results), not played, add, only)
+        check_report(_report(_folder(e, results)))
+    for i, (e, text) in enumerate(planned):
+        if text:
+            message(text)
+        folder = _folder(e, results)
         if not played and (left := left_to_do(e, folder, add, only)):
-            message(f"{e.name}, {i + 1} of {len(experiments)}: {left} left")
+            message(f"{e.name}, {i + 1} of {len(planned)}: {left} left")
         try:
             run_experiment(e, folder, jobs, play=not played, add=add, only=only)
         except KeyboardInterrupt:
             left = left_to_do(e, folder, add, only)
-            again = _again(context, names if i == 0 else [e.argument for e in experiments[i:]])
+            again = _again(context, names if i == 0 else [e.argument for e, _ in planned[i:]])
             message(f"interrupted{left and f': {left} left'}; continue with: {again}")
             raise
         print(show(e, folder), flush=True)
-    write_report(folder, _report(folder))
+    for folder in dict.fromkeys(_folder(e, results) for e, _ in planned):
+        write_report(folder, _report(folder))
+        message(f"report: {_report(folder)}")
 
 
 @app.command("plot")
-def plot(names: _Names, scale: _Scale = 1.0, out: _Out = "experiments", results: _Results = None) -> None:
+def plot(
+    context: typer.Context,
+    names: _Names,
+    scale: _AnyScale = 1.0,
+    out: _Out = "experiments",
+    results: _Results = None,
+) -> None:
     """Draw experiments from their raw results."""
+    from train.experiments.places import latest
     from train.experiments.reading import read_experiment
     from train.experiments.report import plot as draw
 
     for name in names:
-        print(draw(read_experiment(name, scale, out), _folder(scale, out, results)))
+        e = read_experiment(name, scale, out)
+        folder = _folder(e, results)
+        if results is None and not _is_given(context, "scale"):
+            place = latest(out, e.name)
+            message(f"{place.path}: {place}")
+            folder = place.folder
+            e = read_experiment(name, place.header["scale"], out, minutes=place.header.get("minutes", 0))
+        for path in draw(e, folder):
+            print(path)
 
 
 @app.command("report")
 def report(
+    context: typer.Context,
     file: Annotated[
         Path | None,
         option("-o --file", "File to write.", metavar="FILE", show_default="results.md next to the folder of results"),
     ] = None,
-    scale: _Scale = 1.0,
+    scale: _AnyScale = 1.0,
     out: _Out = "experiments",
     results: _Results = None,
 ) -> None:
     """Write the report on all experiments from raw results."""
+    from train.experiments.config import folder_of
+    from train.experiments.places import result_folders
     from train.experiments.report import write_report
 
-    folder = _folder(scale, out, results)
-    path = file or _report(folder)
-    write_report(folder, path)
-    print(path)
+    folders = [folder_of(out, scale) / "results"] if results is None else [Path(results)]
+    if results is None and not _is_given(context, "scale"):
+        folders = result_folders(out) or folders
+    if file is not None and len(folders) > 1:
+        raise RlgoError(f"--file {file}: there are results at {len(folders)} scales: expected --scale, or no --file")
+    for folder in folders:
+        path = file or _report(folder)
+        write_report(folder, path)
+        print(path)
+
+
+def _planned(
+    name: str, scale: float, minutes: float, jobs: int | None, out: str, openings: str = ""
+) -> tuple[Experiment, str]:
+    """Return an experiment, or the part of it that fits into some minutes, and what it can decide."""
+    from train.experiments.plan import plan_text, planned
+    from train.experiments.reading import read_experiment
+
+    if minutes and scale != 1:
+        raise RlgoError("--minutes cannot be combined with --scale")
+    found = planned(read_experiment(name, scale, out, openings), minutes, jobs)
+    return found.experiment, plan_text(found, sys.stderr)
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Return whether an option was given on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _again(context: typer.Context, names: list[str]) -> str:
@@ -131,9 +214,6 @@ def _report(results: Path) -> Path:
     return Path("docs", "results.md") if is_published else results.parent / "results.md"
 
 
-def _folder(scale: float, out: str, results: str | None) -> Path:
-    """Return the folder of raw results: the one named, or one below `out`. The published ones must be named."""
-    from train.experiments.config import folder_of
-
-    below = folder_of(out, scale) / "results"  # also checks the scale
-    return below if results is None else Path(results)
+def _folder(e: Experiment, results: str | None) -> Path:
+    """Return the folder of raw results: the one named, or that of the experiment. The published ones must be named."""
+    return e.folder / "results" if results is None else Path(results)

@@ -8,10 +8,10 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, EVEN_COUNT, WORKERS
@@ -37,6 +37,10 @@ from train.cli.options import (
     write_json,
 )
 from train.console import message, optional_picture
+from train.provenance import processors
+
+if TYPE_CHECKING:
+    from train.runs.sweep import Outcome, Sweep
 
 app = typer.Typer()
 
@@ -274,8 +278,27 @@ def ladder(
     print(as_json({"size": size, "elo": scale.elo, "scatter": scale.scatter}) if json else scale)
 
 
-@app.command("sweep")
+class _SweepGroup(TyperGroup):
+    """The group ``rlgo sweep``, which is also a command: ``rlgo sweep CONFIG`` runs a sweep."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the name of a subcommand before that of a CONFIG, and options in any place after a CONFIG."""
+        has_command = bool(args) and args[0] in self.commands
+        ctx.allow_interspersed_args = not has_command
+        return super().parse_args(ctx, ["", *args] if has_command else args)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters; in the usage of a subcommand, without CONFIG, which it does not take."""
+        params = super().get_params(ctx)
+        return params if ctx.command is self else [p for p in params if p.param_type_name != "argument"]
+
+
+sweep_app = typer.Typer(cls=_SweepGroup, invoke_without_command=True)
+
+
+@sweep_app.callback()
 def sweep(
+    context: typer.Context,
     config: Annotated[
         str,
         typer.Argument(
@@ -294,14 +317,69 @@ def sweep(
     The settings form a grid or are drawn at random; `rlgo configs sweeps/step_size` shows a CONFIG. Run the same
     command again to continue an interrupted sweep; finished runs are kept.
     """
+    if context.invoked_subcommand is not None:
+        return
+
     from train.runs.fleet import FAILED
-    from train.runs.run_pictures import sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 
     plan = read_sweep(config, out, openings)
     outcomes = run_sweep(plan, jobs, only_resume=resume)
     with optional_picture():
-        sweep_picture(plan.folder / "plot.png", plan, outcomes)
+        _draw_sweep(plan, outcomes)
     print(table(plan, outcomes))
     if failed := sum(outcome.state == FAILED and not outcome.has_diverged for outcome in outcomes):
         raise RlgoError(f"{plan.folder}: {failed} of {len(outcomes)} runs failed")
+
+
+@sweep_app.command("plot")
+def plot(
+    targets: Annotated[
+        list[str],
+        typer.Argument(metavar="DIR", help="The folder of a sweep; or folders of runs, to lay over one another."),
+    ],
+    games: PairGames = 1_000,
+    seed: Seed = 1,
+    png: Annotated[
+        Path | None,
+        option("-o --png", "The picture of runs.", metavar="FILE", show_default="curves.png next to the runs"),
+    ] = None,
+) -> None:
+    """Draw learning curves in Elo: of a sweep, or of runs.
+
+    A sweep is drawn from its results. Runs are rated first: their checkpoints play the reference players of the rating
+    scale, and their last weights each other.
+    """
+    from train.runs.folder import RunFolder
+
+    folders = [Path(target) for target in targets]
+    if len(folders) == 1 and not RunFolder(folders[0]).exists():
+        if png is not None:
+            raise RlgoError("--png: expected folders of runs; the pictures of a sweep are in its folder")
+        from train.runs.sweep import read_results
+
+        print(*_draw_sweep(*read_results(folders[0])), sep="\n")
+        return
+    from train.runs.rate_runs import rate_runs, weights_of_run
+    from train.runs.run_pictures import curves_picture
+
+    path = png or folders[0].resolve().parent / "curves.png"
+    check_outputs(None, path)
+    names = [folder.resolve().name for folder in folders]
+    by_name = dict(zip(names if len(set(names)) == len(names) else targets, folders, strict=True))
+    runs = {name: weights_of_run(RunFolder(folder)) for name, folder in by_name.items()}
+    curves_picture(path, rate_runs(runs, games, seed, jobs=processors()))
+    print(path)
+
+
+def _draw_sweep(plan: Sweep, outcomes: Sequence[Outcome]) -> list[Path]:
+    """Draw the pictures of a sweep into its folder, and return their paths."""
+    from train.runs.run_pictures import parameters_picture, sweep_picture
+
+    paths = [plan.folder / "plot.png", plan.folder / "parameters.png"]
+    sweep_picture(paths[0], plan, outcomes)
+    parameters_picture(paths[1], plan, outcomes)
+    return paths
+
+
+app.add_typer(sweep_app, name="sweep")

@@ -16,6 +16,7 @@ from train.config import OPENINGS, BoardSize, ConfigName, Komi, Seed, Seeds
 from train.settings import EvenCount, Expected, Line, Name, OneOf, Section, SpecText, as_tuple, different, section
 
 SCALE = Number(gt=0, le=1000)  # of an experiment: a factor on all games
+MINUTES = Number(gt=0, le=100_000)  # of an experiment that is played until its claims are decided, or time is over
 Prose = Annotated[str, AfterValidator(str.strip), Expected("text")]
 # Each stays as it is written, an integer or a float: it becomes part of a player's spec.
 Numbers = Annotated[
@@ -28,8 +29,14 @@ Numbers = Annotated[
 Coordinates = Annotated[tuple[float, ...], BeforeValidator(as_tuple), Expected("a list of numbers")]
 
 
-def folder_of(out: str | Path, scale: float) -> Path:
-    """Return the working folder of the experiments at a scale; `out` is that at scale 1. RlgoError for a bad scale."""
+def folder_of(out: str | Path, scale: float, minutes: float = 0.0) -> Path:
+    """Return the working folder of the experiments at a scale, or of those with a limit of time.
+
+    `out` is that at scale 1 and without a limit. RlgoError for a bad scale or limit.
+    """
+    if minutes:
+        MINUTES.check("minutes", minutes)
+        return Path(out) / "minutes"
     return Path(out) if SCALE.check("scale", scale) == 1 else Path(out) / f"scale-{scale:g}"
 
 

@@ -222,6 +222,8 @@ def _draw_fixed(ax: Any, e: Experiment, analysis: Analysis) -> dict[str, float]:
     """Draw the ratings of players without x, ours and the paper's, as lines; return their names and places."""
     levels = {}
     for c in _fixed(e, analysis):
+        if c.name in analysis.unrated:
+            continue
         elo = analysis.elo(c.name) or analysis.rating(c.name)
         ax.axhline(elo.value, color=INK, linewidth=0.8, linestyle="--")
         levels[c.name] = elo.value

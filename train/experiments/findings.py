@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.base.errors import RlgoError
-from train.arena.elo import PairResult, Ratings, rate
+from train.arena.elo import PairResult, Ratings, elo_from_share, rate
 from train.experiments.model import GNUGO_0, GNUGO_10, Claim
 from train.experiments.raw import RawResults, games_of, read_raw, run_point, scores_of
 from train.players.spec import parse_spec
@@ -189,6 +188,13 @@ class Analysis:
         alone = [{key: value for key, value in line.items() if key != "seed"} for line in own]
         return Analysis(RawResults(self.raw.header, alone))
 
+    def of_group(self, player: str) -> Analysis:
+        """Return the analysis of the games that connect others with a player, such as those on one board size."""
+        group = {player}
+        while more := _names([pair for pair in self.pairs if group & {pair.a, pair.b}]) - group:
+            group |= more
+        return Analysis(RawResults(self.raw.header, [line for line in self.lines if line["pair"][0] in group]))
+
     @cached_property
     def is_anchored(self) -> bool:
         """Whether a chain of games leads to an anchor."""
@@ -196,26 +202,38 @@ class Analysis:
 
     @cached_property
     def ratings(self) -> Ratings:
-        """The ratings of all players, on the scale of `anchors` if they played; else with mean 0.
+        """The ratings of the players that games connect, on the scale of `anchors` if they played; else with mean 0.
 
-        Raises RlgoError if no games connect some of them to the others: see `can_rate`.
+        After few games, some players have not met the others, not even through third ones. Then the largest group is
+        rated, and with anchors the groups of these; `unrated` are the rest.
+
+        Raises RlgoError without any games: see `can_rate`.
         """
-        results = [*self.pairs, *self.links]
-        there = {name for pair in results for name in (pair.a, pair.b)}
-        try:
-            return rate(results, {name: elo for name, elo in self.anchors.items() if name in there})
-        except RlgoError as error:
-            name = self.raw.header["experiment"]
-            hint = "play on, or with a larger --scale"
-            raise RlgoError(f"{name}: too few games to rate the players; {hint} ({error})") from None
+        return rate(
+            self._connected, {name: elo for name, elo in self.anchors.items() if name in _names(self._connected)}
+        )
 
     @cached_property
+    def _connected(self) -> list[PairResult]:
+        """The results of the players that can be rated together."""
+        results = [*self.pairs, *self.links]
+        groups: list[set[str]] = [set(self.anchors)] if self.anchors else []
+        for pair in results:
+            apart = [group for group in groups if not group & {pair.a, pair.b}]
+            groups = [*apart, {pair.a, pair.b}.union(*(group for group in groups if group not in apart))]
+        groups = [group for group in groups if group & _names(results)]
+        rated = max(groups, key=lambda group: (bool(group & set(self.anchors)), len(group)), default=set())
+        return [pair for pair in results if pair.a in rated]
+
+    @property
+    def unrated(self) -> list[str]:
+        """The players that no games connect to those with ratings."""
+        return sorted(_names(self.pairs) - _names(self._connected))
+
+    @property
     def can_rate(self) -> bool:
-        """Whether games connect all players, so that they have ratings."""
-        try:
-            return bool(self.ratings.players)
-        except RlgoError:
-            return False
+        """Whether there are games, so that players have ratings."""
+        return bool(self._connected)
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -280,10 +298,10 @@ class Analysis:
             if players:
                 weights[players] += sign / len(players)
         value = float(weights @ [player.elo for player in self.ratings.players])
-        variance = self._of_repeats(a, b) + float(weights @ self.ratings.covariance @ weights)
+        variance = self.of_repeats(a, b) + float(weights @ self.ratings.covariance @ weights)
         return Measured.normal(value, fixed + variance, fixed)
 
-    def _of_repeats(self, a: str, b: str) -> float:
+    def of_repeats(self, a: str, b: str) -> float:
         """Return how much other seeds would add to the variance of a difference, Elo squared."""
         labels = [point.partition("@")[0] for point in (a, b)]
         ages = [self.age(point) if label in self.runs else None for point, label in zip((a, b), labels, strict=True)]
@@ -317,7 +335,7 @@ class Analysis:
 
         None if the player did not, or has no rating.
         """
-        there = sorted({self._index[name] for pair in self.pairs for name in (pair.a, pair.b) if name in self._index})
+        there = sorted(self._index[name] for name in _names(self.pairs) & self._index.keys())
         return self._among([self._index[player]], there) if self._index.get(player) in there else None
 
     def _among(self, players: list[int], there: list[int]) -> Measured:
@@ -337,13 +355,33 @@ class Analysis:
             for opening in pair.openings
         ]
 
-    def won(self, a: str, b: str) -> Measured | None:
-        """Return the share of its games that `a` won against `b`; None if there were none."""
+    def won(self, a: str, b: str, level: float = 0.95) -> Measured | None:
+        """Return the share of its games that `a` won against `b`; None if there were none.
+
+        level : of the interval
+        """
         scores = self.scores(a, b)
         if not scores:
             return None
         games = list(itertools.chain.from_iterable(scores))
-        return Measured(sum(games) / len(games), *clustered_interval(scores))
+        return Measured(sum(games) / len(games), *clustered_interval(scores, level))
+
+    def looked(self, claim: Claim) -> Measured | None:
+        """Return the number that a claim is about by games that were looked at again and again; None without them.
+
+        Such games (`sequential`) are only those between its two players, and they end once the claim is decided. The
+        interval after look k has the level of `level_of_look`, so that it covers the number at all looks together.
+        """
+        pair = {claim.a, claim.b}
+        looks = next((line["looks"] for line in self.raw.of("looks") if set(line["pair"]) == pair), 0)
+        won = self.won(claim.a, claim.b, level_of_look(looks)) if looks and claim.of in ("elo", "won") else None
+        if won is None or claim.of == "won":
+            return won
+        games = sum(map(len, self.scores(claim.a, claim.b)))
+        # Laplace's estimate has a rating even if all games were won; the interval has no limit there.
+        value = elo_from_share((won.value * games + 1) / (games + 2))
+        low, high = elo_from_share(won.low), elo_from_share(won.high)
+        return Measured(value, min(low, value), max(high, value))
 
     @cached_property
     def speeds(self) -> dict[str, float]:
@@ -392,8 +430,11 @@ class Analysis:
 
     def measure(self, claim: Claim) -> Measured | None:
         """Return the number that a claim is about; None if it was not measured."""
+        if (looked := self.looked(claim)) is not None:
+            return looked
         if claim.of == "elo":
-            return self.of_claim(claim).elo(claim.a, claim.b)
+            found = self.of_claim(claim)
+            return (found.of_group(claim.a) if claim.b and claim.a in found.unrated else found).elo(claim.a, claim.b)
         if claim.of == "won":
             return self.of_claim(claim).won(claim.a, claim.b)
         if claim.of == "speed":
@@ -405,6 +446,20 @@ class Analysis:
         else:
             n = {line["number"]: line["value"] for line in self.raw.of("number")}.get(claim.a)
         return None if n is None else Measured(n, n, n)
+
+
+def level_of_look(look: int) -> float:
+    """Return the confidence level of the interval at look number `look`, from 1.
+
+    The intervals of all looks together miss the number with a probability of at most 5 %, however many looks there
+    are: look k may miss it with 0.05 / (k (k + 1)), and these add up to 0.05.
+    """
+    return 1 - 0.05 / (look * (look + 1))
+
+
+def _names(pairs: Sequence[PairResult]) -> set[str]:
+    """Return the names of all players of some results."""
+    return {name for pair in pairs for name in (pair.a, pair.b)}
 
 
 def analyze(folder: Path, name: str) -> Analysis | None:
@@ -430,6 +485,8 @@ def _on_the_scale_of(scale: Analysis, raw: RawResults) -> Analysis:
     """Analyze results, with the reference run's last weights at their rating in `scale`."""
     here, there = reference(Analysis(raw)), reference(scale)
     if not here or not there or here[1] != there[1] or not scale.is_anchored or not scale.can_rate:
+        return Analysis(raw, repeats=scale.repeats)
+    if there[0] in scale.unrated:
         return Analysis(raw, repeats=scale.repeats)
     known = scale.rating(there[0])
     levels = {level: at.value for level in (GNUGO_0, GNUGO_10) if (at := scale.elo(level)) is not None}

@@ -120,7 +120,9 @@ def _play_matches(e: Experiment, chosen: list[PlannedMatch], counted: _Counted, 
         for match in chosen:
             skip, games = _openings_in(counted, match), min(portion, match.games)
             if 2 * skip < games > portion - step:
-                _play(e, match, games, skip, jobs, progress)
+                if progress:
+                    message(f"{match.a.name} against {match.b.name}: up to game {games:,} of {match.games:,}")
+                play_match_up_to(e, match, games, jobs, progress, skip)
 
 
 def _chosen(e: Experiment, only: str) -> list[PlannedMatch]:
@@ -186,11 +188,9 @@ def _openings_in(counted: _Counted, match: PlannedMatch) -> int:
     return games_of(counted[match.key]) // 2 if match.key in counted else 0
 
 
-def _play(e: Experiment, match: PlannedMatch, games: int, skip: int, jobs: int, progress: bool) -> None:
-    """Play a match up to a number of games, skipping some openings at the beginning."""
+def play_match_up_to(e: Experiment, match: PlannedMatch, games: int, jobs: int, progress: bool, skip: int = 0) -> None:
+    """Play a match up to a number of games, skipping some openings at the beginning. KeyboardInterrupt after Ctrl-C."""
     s = e.settings
-    if progress:
-        message(f"{match.a.name} against {match.b.name}: up to game {games:,} of {match.games:,}")
     played = play_match(
         match.a.spec, match.b.spec, games, size=match.size, komi=s.komi, seed=match.seed,
         openings=s.openings, skip=skip, progress=progress, jobs=jobs, results=games_file(e, match),
@@ -288,6 +288,13 @@ def _swiss_games(e: Experiment) -> tuple[list[PlayedGame], dict[str, str]]:
     s, players = e.settings, [[c.name, c.spec] for c in e.contestants]
     about = {"players": players, "size": s.size, "seed": s.seed}
     return _read(e, games_folder(e) / RESULTS, about, s.size, swiss_games(e))
+
+
+def line_of(e: Experiment, match: PlannedMatch) -> dict[str, Any] | None:
+    """Return the games of a match so far as a line of raw results; None before the first whole opening."""
+    games, engines = _games_of(e, match)
+    games = _finished_openings(games, 1)
+    return _pair_line(e, match, [(game, game.number % 2 == 1) for game in games], engines) if games else None
 
 
 def _games_of(e: Experiment, match: PlannedMatch) -> tuple[list[PlayedGame], dict[str, str]]:

@@ -90,6 +90,7 @@ class Experiment:
     name, path : name and file
     settings : the table [experiment]
     scale : factor for all numbers of games
+    minutes : time to play games in, if they are played until claims are decided (`sequential`); else 0
     folder : where it keeps its training runs and its games
     argument : its name on the command line
     runs : for each label, one training run per seed
@@ -114,12 +115,18 @@ class Experiment:
     expected: dict[str, float] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     stated: tuple[StatedConfig, ...] = ()
+    minutes: float = 0.0
 
     @property
     def command(self) -> str:
         """The command that runs the experiment."""
-        scale = "" if self.scale == 1 else f" --scale {self.scale:g}"
-        return f"rlgo experiment run {shlex.quote(self.argument)}{scale}"
+        budget = f" --minutes {self.minutes:g}" if self.minutes else f" --scale {self.scale:g}"
+        return f"rlgo experiment run {shlex.quote(self.argument)}" + ("" if self.is_whole else budget)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has all its games, rather than a part of them for a quick look."""
+        return self.scale == 1 and not self.minutes
 
     @property
     def has_picture(self) -> bool:

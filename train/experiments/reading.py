@@ -93,7 +93,9 @@ def list_experiments() -> list[str]:
     return sorted(list_configs("experiments"), key=lambda name: (_ORDER.index(name) if name in _ORDER else 99, name))
 
 
-def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT, openings: str = "") -> Experiment:
+def read_experiment(
+    path: str | Path, scale: float = 1.0, out: str | Path = OUT, openings: str = "", minutes: float = 0.0
+) -> Experiment:
     """Read an experiment from its file.
 
     Parameters
@@ -102,6 +104,8 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT,
     scale : factor for all its games, for a quick look; training runs at another scale are different runs
     out : the working folder of experiments
     openings : see `train.arena.openings.find_openings`; "": as the file says
+    minutes : with kind "games": play only between the players of claims, until these are decided or the time is over
+        (`sequential`); 0: no limit
 
     Raises
     ------
@@ -114,7 +118,10 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT,
         raise RlgoError(f"{file}: {file.stem} is the name of an experiment that ships with rlgo: expected another name")
     settings, data = _read_tables(file)
     settings = replace(settings, openings=openings or settings.openings)
-    e = Experiment(file.stem, file, settings, scale, folder_of(out, scale), file.stem if shipped else str(path))
+    if minutes and (settings.kind != "games" or scale != 1):
+        raise RlgoError(f'{file}: minutes: expected kind = "games" and scale 1; `plan.scale_within` finds a scale')
+    folder, argument = folder_of(out, scale, minutes), file.stem if shipped else str(path)
+    e = Experiment(file.stem, file, settings, scale, folder, argument, minutes=minutes)
     if settings.kind == "counts":
         e = replace(e, expected=_read_expected(e, data.get("expected", {})))
     else:

@@ -10,7 +10,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.files import read_file, write_atomically
 from train.arena.openings import with_openings
 from train.console import markdown, optional_picture, table
+from train.experiments.claims import PAPERS, expected_in_words, found_in_words, place_of, text_of
 from train.experiments.findings import (
     HELD,
     LINK_EXPERIMENT,
@@ -27,18 +28,23 @@ from train.experiments.findings import (
     OPEN,
     SCALE_EXPERIMENT,
     Analysis,
-    Measured,
     Repeats,
     analyze,
 )
 from train.experiments.model import Claim, Experiment
-from train.experiments.raw import games_of, own_experiments, read_header, read_raw
+from train.experiments.places import (
+    Place,
+    is_published,
+    own_results,
+    part_in_words,
+    published,
+    results_in,
+    shipped_analysis,
+)
+from train.experiments.raw import games_of, own_experiments, read_header
 from train.experiments.reading import list_experiments, read_experiment
 from train.experiments.stated import stated_rows
 from train.experiments.tables import results_table
-
-OURS = "ours"
-PAPERS = ("TD", "MC-RAVE", OURS)  # sources of claims, as `place_of` names them
 
 _INTRODUCTION = """# The papers, reproduced
 
@@ -71,9 +77,6 @@ table shows by what factor they would have to grow to decide each claim if the m
 of each setting, the games of the pair or of the claim, or those of the whole tournament. More than {_TOO_MANY} means
 that the number lies too close to a bound, or that the common scale, set by other experiments, is too uncertain.
 """
-
-
-_UNRATED = "too few games to rate the players; play on, or with a larger --scale"
 
 
 def report(results: Path, path: Path) -> str:
@@ -174,10 +177,10 @@ def _summary(experiments: list[Experiment], analyses: Mapping[str, Analysis]) ->
             verdict = NOT_MEASURED if measured is None else measured.verdict(claim.low, claim.high)
             paper, place = place_of(e, claim)
             verdicts[paper][verdict] += 1
-            value = "" if measured is None else _format(claim, measured)
+            value = "" if measured is None else found_in_words(claim, measured)
             strong = f"**{verdict}**" if verdict == NOT_HELD else verdict
-            text = claim.text.removeprefix(f"({OURS}) ")
-            rows.append((paper, place, text, _expected(claim), value, strong, _to_section(e.name)))
+            text = text_of(claim)
+            rows.append((paper, place, text, expected_in_words(claim), value, strong, _to_section(e.name)))
     if not rows:
         return "No claims.\n"
     rows.sort(key=lambda row: PAPERS.index(row[0]))
@@ -202,7 +205,7 @@ def _undecided(experiments: list[Experiment], analyses: Mapping[str, Analysis]) 
         return ""
     rows = [("paper", "claim", "experiment", "factor", "total")]
     for times, paper, e, claim in sorted(found, key=lambda row: row[0]):
-        text = claim.text.removeprefix(f"({OURS}) ")
+        text = text_of(claim)
         if times > _TOO_MANY:
             needed = (f"more than {_TOO_MANY}", "")
         else:
@@ -221,40 +224,6 @@ def games_to_decide(analysis: Analysis, claim: Claim, times: float) -> str:
     behind = analysis.of_claim(claim)
     met = [pair for pair in behind.pairs if claim.of != "won" or {pair.a, pair.b} == {claim.a, claim.b}]
     return f"{math.ceil(times * sum(pair.games for pair in met)):,} games"
-
-
-def place_of(e: Experiment, claim: Claim) -> tuple[str, str]:
-    """Return the source of a claim, one of `PAPERS`, and the section and figure of the paper that it is about."""
-    cited = re.search(r"\b(TD|MC-RAVE) paper, ([^;]*)", e.settings.source)
-    paper, place = (cited[1], cited[2]) if cited else (OURS, "")
-    return (OURS, ", ".join(filter(None, (paper, place)))) if claim.text.startswith(f"({OURS})") else (paper, place)
-
-
-def _expected(claim: Claim) -> str:
-    """Return the bounds of a claim in words."""
-    low, high = (_number(claim, bound) for bound in (claim.low, claim.high))
-    if claim.low == claim.high:
-        return low
-    if math.isinf(claim.high):
-        return f"at least {low}" if claim.low else "above 0"
-    return f"at most {high}" if math.isinf(claim.low) else f"{low} to {high}"
-
-
-def _number(claim: Claim, x: float) -> str:
-    """Format a number that a claim is about."""
-    if claim.of == "won":
-        return f"{x:.1%}"
-    if claim.of in ("number", "speed") and math.isfinite(x) and not float(x).is_integer():
-        return f"{x:,.2f}"
-    signed = claim.of == "elo" and claim.b
-    return f"{x:+,.0f}" if signed and x else f"{x:,.0f}"
-
-
-def _format(claim: Claim, m: Measured) -> str:
-    """Format a measured number with its interval and unit."""
-    unit = {"elo": " Elo", "spread": " Elo", "speed": " times"}.get(claim.of, "")
-    interval = "" if m.low == m.high else f" ({_number(claim, m.low)} to {_number(claim, m.high)})"
-    return f"{_number(claim, m.value)}{interval}{unit}"
 
 
 def _status(experiments: list[Experiment], analyses: Mapping[str, Analysis]) -> str:
@@ -306,23 +275,63 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
     parts = [f"\n## {e.name}\n"]
     parts += [f"*{title}*" + (f" ({source})\n" if source else "\n")] if title else []
     parts += [f"**Paper.** {paper}\n"] if paper else []
-    if (results / f"{e.name}.png").is_file():
-        parts.append(f"![{title}]({_to_file(here / f'{e.name}.png')})\n")
+    for file in (f"{e.name}.png", f"{e.name}{_CLAIMS}.png"):
+        if (results / file).is_file():
+            parts.append(f"![{title}]({_to_file(here / file)})\n")
     h = analysis.raw.header
-    if h["scale"] != 1:
+    if h.get("minutes"):
+        parts.append(f"**{h['minutes']:g} minutes**: only games that decide claims. {_SEQUENTIAL}\n")
+    elif h["scale"] != 1:
         parts.append(f"**Scale {h['scale']:g}**: this fraction of the games; not comparable with the paper.\n")
     if e.stated:
         parts.append(f"**Published numbers in the picture.**\n\n{markdown(stated_rows(e))}")
-    found = results_table(e, analysis) if _is_rated(e, analysis) else f"{_UNRATED.capitalize()}.\n"
-    parts.append(f"**Found.** {found}")
+    parts.append(f"**Found.** {results_table(e, analysis)}")
+    if analysis.unrated and e.settings.pairing != "gauntlet" and not h.get("minutes"):
+        parts.append(
+            f"No games connect these players to the others, so they have no rating: {_listed(analysis.unrated)}.\n"
+        )
     parts.append(
         f"`{h['command']}`, {h['finished']}, {_duration(h['seconds'])} on {_machines(h)}, "
         f"rlgo {h['versions']['rlgo']}{_openings(h)}; "
         f"raw results: [{e.name}.jsonl]({_to_file(here / f'{e.name}.jsonl')})\n"
     )
-    if e.settings.remarks:
+    if not is_published(results) and e.claims:
+        parts.append(comparison(e, analysis))
+    # Remarks on the results that ship with rlgo say nothing about other results of the same experiment.
+    if e.settings.remarks and (is_published(results) or e.argument != e.name):
         parts.append(f"**Remarks.** {e.settings.remarks}\n")
     return "\n".join(parts)
+
+
+_CLAIMS = "-claims"  # in the name of a picture of claims
+_SEQUENTIAL = "Each interval is wider than that of as many games looked at once, because play stopped when it decided."
+
+
+def comparison(e: Experiment, analysis: Analysis) -> str:
+    """Return the claims of an experiment beside those of the results that ship with rlgo, and a sentence on them."""
+    shipped = shipped_analysis(e)
+    head = ["claim", "expected", "found here", "verdict here"]
+    rows = [head + (["found in the shipped results", "verdict there"] if shipped is not None else [])]
+    decided = same = 0
+    for claim in e.claims:
+        row, verdicts = [text_of(claim), expected_in_words(claim)], []
+        for found in (analysis, *([] if shipped is None else [shipped])):
+            m = found.measure(claim)
+            verdicts.append(NOT_MEASURED if m is None else m.verdict(claim.low, claim.high))
+            row += ["" if m is None else found_in_words(claim, m), verdicts[-1]]
+        decided += verdicts[0] in (HELD, NOT_HELD)
+        same += verdicts[0] in (HELD, NOT_HELD) and verdicts[0] == verdicts[-1]
+        rows.append(row)
+    text = f"{decided} of {len(e.claims)} claims are decided."
+    if shipped is not None and decided:
+        agree = f"all {decided} of them" if same == decided else f"{same} of them"
+        text += f" The shipped results agree in {agree}."
+    return f"**Claims.** {text}\n\n{markdown(rows)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """List names, only the first of many."""
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def _openings(header: Mapping[str, Any]) -> str:
@@ -338,44 +347,51 @@ def _machines(header: Mapping[str, Any]) -> str:
 
 
 def show(e: Experiment, results: Path) -> str:
-    """Return the results of an experiment for the terminal; also draw its picture if matplotlib is installed.
+    """Return the results of an experiment for the terminal; also draw its pictures if matplotlib is installed.
 
     Raises RlgoError if there are no results.
     """
     analysis = _analysis_of(e, results)
-    if e.has_picture and _is_rated(e, analysis):
-        with optional_picture():
-            plot(e, results)
+    with optional_picture():
+        _draw(e, results, analysis)
+    if not is_published(results):
+        return section(e, analysis, results, results)
     claims = [("claim", "expected", "found", "verdict")]
     for claim in e.claims:
         measured = analysis.measure(claim)
         if measured is not None:
             verdict = measured.verdict(claim.low, claim.high)
-            claims.append((claim.text, _expected(claim), _format(claim, measured), verdict))
+            claims.append((claim.text, expected_in_words(claim), found_in_words(claim, measured), verdict))
     return section(e, analysis, results, results) + ("\n" + markdown(claims) if len(claims) > 1 else "")
 
 
-def _is_rated(e: Experiment, analysis: Analysis) -> bool:
-    """Whether there are ratings for tables and pictures; in a gauntlet, not all players are connected."""
-    is_gauntlet = e.settings.kind == "games" and e.settings.pairing == "gauntlet"
-    return is_gauntlet or not analysis.pairs or analysis.can_rate
+def plot(e: Experiment, results: Path) -> list[Path]:
+    """Draw an experiment from its raw results, and return the paths of its pictures.
 
-
-def plot(e: Experiment, results: Path) -> Path:
-    """Draw an experiment from its raw results, and return the picture's path.
+    These are the paper's figure, and outside the published results also the claims, beside those of the published ones.
 
     Raises RlgoError if there are no results, or nothing to draw.
     """
-    from train.experiments.experiment_pictures import experiment_picture  # needed only for drawing
-
-    analysis = _analysis_of(e, results)
-    if not e.has_picture:
+    drawn = _draw(e, results, _analysis_of(e, results))
+    if not drawn:
         raise RlgoError(f"{e.name}: has no picture")
-    if not _is_rated(e, analysis):
-        raise RlgoError(f"{e.name}: {_UNRATED}")
-    path = results / f"{e.name}.png"
-    experiment_picture(path, e, analysis)
-    return path
+    return drawn
+
+
+def _draw(e: Experiment, results: Path, analysis: Analysis) -> list[Path]:
+    """Draw the pictures of an experiment; a part that was played claim by claim has no figure of all players."""
+    from train.experiments.claim_pictures import claim_rows, claims_picture  # needed only for drawing
+    from train.experiments.experiment_pictures import experiment_picture
+
+    drawn = []
+    if e.has_picture and not analysis.raw.header.get("minutes"):
+        drawn.append(results / f"{e.name}.png")
+        experiment_picture(drawn[-1], e, analysis)
+    shipped = None if is_published(results) else shipped_analysis(e)
+    if not is_published(results) and claim_rows(e, analysis, shipped):
+        drawn.append(results / f"{e.name}{_CLAIMS}.png")
+        claims_picture(drawn[-1], e, analysis, shipped, part_in_words(analysis.raw.header))
+    return drawn
 
 
 def _analysis_of(e: Experiment, results: Path) -> Analysis:
@@ -385,20 +401,28 @@ def _analysis_of(e: Experiment, results: Path) -> Analysis:
     return analysis
 
 
-def overview(results: Path, stream: TextIO | None = None) -> str:
-    """Return a table of the experiments: whether they have run, and what they are about.
+def overview(out: str | Path, results: Path | None = None, stream: TextIO | None = None) -> str:
+    """Return a table of the experiments: which results ship with rlgo, which are the user's own, and the subject.
 
-    It lists those that ship with rlgo, and the user's own that have results in the folder, with their files.
+    It lists those that ship with rlgo, and the user's own that have results, with their files.
 
+    Parameters
+    ----------
+    out : the working folder, which is searched for results at all scales
+    results : another folder of results, instead of those below `out`
     stream : where it will be printed, see `console.table`
     """
-    rows = []
+    found = own_results(out) if results is None else results_in(results)
+    by_name: dict[str, list[Place]] = {}
+    for place in found:
+        by_name.setdefault(place.name, []).append(place)
+    rows, folder = [], published()
     for name in list_experiments():
-        e, raw = read_experiment(name), read_raw(results / f"{name}.jsonl")
-        state = "has not run" if raw is None else f"run on {raw.header['finished']}"
-        if raw is not None and raw.header["scale"] != 1:
-            state += f", scale {raw.header['scale']:g}"
-        rows.append((name, state, f"{e.settings.title} ({e.settings.source})"))
-    for name, path in own_experiments(results).items():
-        rows.append((name, f"run on {read_header(results / f'{name}.jsonl')['finished']}", f"your own: {path}"))
-    return table(("experiment", "state", "about"), rows, stream=stream)
+        e = read_experiment(name)
+        header = {} if folder is None else read_header(folder / f"{name}.jsonl")
+        own = "; ".join(map(str, by_name.pop(name, ()))) or "has not run"
+        rows.append((name, header.get("finished", "none"), own, f"{e.settings.title} ({e.settings.source})"))
+    for name, places in by_name.items():
+        file = os.path.normpath(places[0].folder / places[0].header.get("file", ""))
+        rows.append((name, "none", "; ".join(map(str, places)), f"your own: {file}"))
+    return table(("experiment", "shipped results", "your results", "about"), rows, stream=stream)

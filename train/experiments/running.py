@@ -21,7 +21,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.files import ELSEWHERE, check_folder, make_folder
 from rlgo.base.settings import WORKERS
 from train.arena.openings import find_openings
-from train.experiments import counts, curves, games
+from train.experiments import counts, curves, games, sequential
 from train.experiments.model import Experiment
 from train.experiments.raw import RawResults, read_raw, write_raw
 from train.provenance import machine, versions
@@ -55,10 +55,12 @@ def run_experiment(
     make_folder(e.folder)
     begun = time.time()
     jobs = jobs or jobs_for(spec for runs in e.runs.values() for spec in runs)
-    lines = _run(e, jobs, progress, play, before if add else None, only)
+    lines = _run(e, jobs, progress, play, before if add or e.minutes else None, only)
     timed = [line["seconds"] for line in lines if "seconds" in line]
     header = _header(e, sum(timed) if timed else time.time() - begun)
-    if add and before is not None:
+    if e.minutes:
+        header["minutes"] = e.minutes + (0 if before is None else before.header.get("minutes", 0))
+    if (add or e.minutes) and before is not None:
         header["earlier"] = _earlier(before.header, header)
     if file := _file_of(e, results):
         header["file"] = file
@@ -85,12 +87,20 @@ def check_run(
     before = read_raw(path)
     if before is not None and before.header["scale"] != e.scale:
         raise RlgoError(f"{path}: has results at scale {before.header['scale']:g}; use another --results folder")
+    if before is not None and bool(before.header.get("minutes")) != bool(e.minutes):
+        there = "without" if e.minutes else "with"
+        raise RlgoError(f"{path}: has results {there} --minutes; use another --results folder")
     other = "" if before is None else before.header.get("file", "")
     if other != _file_of(e, results) and (results / other).is_file():
         raise RlgoError(f"{path}: has the results of {results / other}; use another name, or --results folder")
+    if e.minutes and (add or only or not play):
+        given = next(option for is_given, option in ((add, "--add"), (only, "--only"), (True, "--played")) if is_given)
+        raise RlgoError(f"{given} cannot be combined with --minutes")
     if add and before is None:
         raise RlgoError(f"{path}: does not exist: expected raw results to add games to")
-    if e.settings.kind == "games":
+    if e.minutes:
+        sequential.check(e)
+    elif e.settings.kind == "games":
         games.check(e, before, play, add, only)
     elif e.settings.kind == "curves":
         curves.check(e, before)
@@ -115,7 +125,7 @@ def left_to_do(e: Experiment, results: str | Path, add: bool = False, only: str 
         finished = sum(folder.exists() and inspect(folder.path).state == FINISHED for folder in folders.values())
         if finished < len(folders):
             parts.append(f"{len(folders) - finished} of {len(folders)} runs")
-    if e.settings.kind == "games":
+    if e.settings.kind == "games" and not e.minutes:
         before = read_raw(Path(results) / f"{e.name}.jsonl") if add else None
         left, total = games.games_left(e, before, only)
         if left:
@@ -132,6 +142,8 @@ def _run(
             return curves.run(e, jobs, progress)
         case "frequency":
             return counts.frequency(e, jobs, progress)
+        case "games" if e.minutes:
+            return sequential.run(e, jobs, progress, before)
         case "games":
             return games.run(e, jobs, progress, play, before, only)
         case _:

@@ -6,20 +6,14 @@ of the experiment that repeats the figure (`train.experiments.config.StatedConfi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from train.arena.elo import expected_score
+from train.arena.elo import elo_from_share, expected_score
 from train.experiments.config import StatedConfig
 from train.experiments.findings import Analysis
 from train.experiments.model import Experiment
 
 Span = tuple[float, float]  # the two ends of a range, or twice the same number
-
-
-def elo_from_share(won: float) -> float:
-    """Return the difference in Elo at which a player wins this share of its games: the inverse of `expected_score`."""
-    return 400 * math.log10(won / (1 - won))
 
 
 def spans(s: StatedConfig) -> list[Span]:

@@ -128,11 +128,12 @@ def _two_digits(x: float) -> str:
 
 def _players(e: Experiment, analysis: Analysis) -> str:
     """Return each player's rating, its win rates, and its speed."""
-    is_swiss, is_rated = e.settings.pairing == "swiss", e.settings.pairing != "gauntlet"
+    by_claim = bool(analysis.raw.header.get("minutes"))  # each pair for itself: no common scale
+    is_swiss, is_rated = e.settings.pairing == "swiss" or by_claim, e.settings.pairing != "gauntlet" and not by_claim
     there = {name for pair in analysis.pairs for name in (pair.a, pair.b)}
     players = [c for c in e.contestants if c.name in there]
     opponents = [] if is_swiss else _opponents(e, players)
-    has_rivals = any(c.against for c in players)
+    has_rivals = any(c.against for c in players) and not by_claim
     header = [
         "player",
         *(["Elo" if analysis.is_anchored else "Elo (mean 0)"] if is_rated else []),
@@ -154,7 +155,11 @@ def _players(e: Experiment, analysis: Analysis) -> str:
         rows.append(
             [
                 c.name,
-                *([] if elo is None else [f"{elo.value:,.0f} ({elo.low:,.0f} to {elo.high:,.0f})"]),
+                *(
+                    [("" if elo is None else f"{elo.value:,.0f} ({elo.low:,.0f} to {elo.high:,.0f})")]
+                    if is_rated
+                    else []
+                ),
                 f"{games[c.name]:,}",
                 *map(share, won),
                 _two_digits(seconds[c.name] / games[c.name]),
@@ -182,6 +187,9 @@ def _games_and_seconds(analysis: Analysis) -> tuple[Counter[str], Counter[str]]:
 
 def _how_played(e: Experiment, analysis: Analysis) -> str:
     """Return sentences on the number of games and on how to read the table."""
+    if analysis.raw.header.get("minutes"):
+        games = sum(map(games_of, analysis.lines))
+        return f"Games only between the two players of each claim, {games:,} in all. Seconds are thinking time."
     counts = [match.games for match in matches(e) if not match.is_for_claim]
     planned, played = swiss_games(e) or sum(counts), sum(map(games_of, analysis.lines))
     so_far = f" ({played:,} of {planned:,} played so far)" if played < planned else ""

@@ -15,7 +15,7 @@ import sys
 import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,6 @@ _START = "import runpy, sys; sys.path[:] = {path!r}; runpy.run_module({child!r},
 CHILD = "train.runs.child"  # the module that each process runs; it imports this package, never the reverse
 _LONGEST_NAME = 150  # file systems allow 255 characters
 _POLL_SECONDS = 0.05
-_WIN_RATE = "strength/win_rate_"  # prefix in the metrics of a run
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,6 @@ class RunStatus:
     state: str = INTERRUPTED  # FINISHED, INTERRUPTED or FAILED
     reason: str = ""  # why it failed
     games: int = 0  # games of self-play so far
-    strength: dict[str, float] = field(default_factory=dict)  # its own last measurement: win rate by opponent
 
     @property
     def has_diverged(self) -> bool:
@@ -164,7 +162,6 @@ def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool
             fleet.collect()
             fleet.launch(jobs)
             time.sleep(_POLL_SECONDS)
-            bar.set_postfix(_best(runs))
             bar.update(sum(run.games for run in runs) - bar.n)
 
 
@@ -175,22 +172,11 @@ def _is_over(run: RunStatus) -> bool:
         return False
     info = inspect(folder.path)
     run.games = info.games
-    run.strength = {key: s["win_rate"] for key, s in info.strength.items() if "win_rate" in s}
     if info.state == DAMAGED:
         run.state, run.reason = FAILED, info.reason
     if info.state == FINISHED:
         run.state = FINISHED
     return info.state in (DAMAGED, FINISHED)
-
-
-def _best(runs: Sequence[RunStatus]) -> str:
-    """Describe the best run so far, by the results against the strongest opponent that all runs have played."""
-    measured = [run for run in runs if run.strength]
-    if not measured:
-        return ""
-    opponent = "shipped" if all("shipped" in run.strength for run in measured) else "random"
-    best = max(measured, key=lambda run: run.strength.get(opponent, 0))
-    return f"best {best.spec.name}: {best.strength.get(opponent, 0):.1%} against {opponent}"
 
 
 class _Fleet:
@@ -286,7 +272,6 @@ class _Process:
         lines, _, self._bytes_read = self.run.spec.folder.read_metrics(self._bytes_read)
         for line in lines:
             self.run.games = line["games"]
-            self.run.strength |= {k.removeprefix(_WIN_RATE): x for k, x in line.items() if k.startswith(_WIN_RATE)}
 
     def _failure(self, exit_status: int) -> str:
         """Return why the process failed: its signal, or the last line it printed."""
@@ -315,8 +300,7 @@ class _Process:
         run = self.run
         if run.state == FAILED:
             return f"{run.spec.name}: failed: {run.reason}"
-        won = ", ".join(f"{x:.1%} against {key}" for key, x in run.strength.items())
-        return f"{run.spec.name}: {run.games:,} games; won {won}"
+        return f"{run.spec.name}: {run.games:,} games"
 
     def stop(self) -> None:
         """Ask the process to save its state and end."""

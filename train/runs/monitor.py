@@ -26,6 +26,8 @@ from rlgo.learning.value import ValueFunction
 
 # The first columns of TensorBoard's table of runs; other settings can be ticked there.
 COLUMNS = ("features.sizes", "learning.alpha", "policy.epsilon", "run.games", "run.seed")
+# Of the pictures of V, the same for all steps and runs: an even game is in the middle.
+_V_SCALE = (0.3, 0.7)
 METRICS = (*(f"strength/win_rate_{name}" for name in ("shipped", "gnugo", "earlier_self", "random")), "strength/elo")
 
 
@@ -81,7 +83,7 @@ class Monitor:
         """Log pictures of V after each first move and of the strongest shapes of each block."""
         size = weights.features.size
         values = ValueFunction(weights).afterstates(new_board(size))[:-1].reshape(size, size)
-        self.image(games, "V/after_each_first_move", values_image(values))
+        self.image(games, "V/after_each_first_move", values_image(values, scale=_V_SCALE))
         self.image(games, "shapes/strongest", show_image(weights, 6))
 
     def histogram(self, games: int, name: str, values: np.ndarray, bins: int = 64) -> None:

@@ -1,23 +1,36 @@
 """Pictures of training runs: two runs compared, a sweep, and the ratings of weights.
 
-Start reading at `comparison_picture`, `sweep_picture` and `ratings_picture`. Commands draw them, from results that were
-computed without matplotlib.
+Start reading at `comparison_picture`, `curves_picture`, `sweep_picture` and `ratings_picture`. Commands draw them, from
+results that were computed without matplotlib.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rlgo.base.errors import RlgoError
 from train.arena.rating_scale import SCALE
-from train.plots import FIRST, INK, SECOND, light_frame, make_figure, percent, save_figure
+from train.plots import (
+    FIRST,
+    INK,
+    PALETTE,
+    SECOND,
+    legend_below,
+    light_frame,
+    line_style,
+    make_figure,
+    percent,
+    save_figure,
+    step_style,
+)
 from train.runs.compare import Comparison, Side
 from train.runs.evaluate import Evaluation
-from train.runs.sweep import METRICS, Outcome, Sweep
-from train.stats import clustered_interval
+from train.runs.rate_runs import CurvePoint
+from train.runs.sweep import Outcome, Setting, Sweep, seed_deviation, settings_of
 
 # ---------------------------------------------------------------------------------------------
 # Two runs
@@ -78,12 +91,102 @@ def _draw_metric(ax: Any, side: Side, key: str, colour: str) -> None:
 
 
 # ---------------------------------------------------------------------------------------------
+# Learning curves
+# ---------------------------------------------------------------------------------------------
+
+
+def curves_picture(path: str | Path, curves: Mapping[str, Sequence[CurvePoint]]) -> None:
+    """Write a PNG of the learning curves of runs, laid over one another: Elo with the intervals of the games.
+
+    curves : for each name of a run, its points (`rate_runs.rate_runs`)
+
+    Raises RlgoError without matplotlib.
+    """
+    figure, axes = make_figure(1, 1, 8.5, 5.5)
+    ax = axes[0, 0]
+    for i, (name, curve) in enumerate(curves.items()):
+        style = _curve_style(i, len(curves))
+        ages = [point.games for point in curve]
+        ax.plot(ages, [point.elo for point in curve], **style, markersize=3.5, linewidth=1.4, label=name)
+        low, high = [point.low for point in curve], [point.high for point in curve]
+        ax.fill_between(ages, low, high, color=style["color"], alpha=0.2, linewidth=0)
+    _finish_curves(ax, "bands: 95 % intervals of the games")
+    figure.suptitle(f"Elo ({SCALE})", fontsize=10)
+    save_figure(figure, path)
+
+
+def _curve_style(i: int, n: int) -> dict[str, Any]:
+    return step_style(i, n) if n > len(PALETTE) else line_style(i)
+
+
+def _finish_curves(ax: Any, note: str) -> None:
+    ax.set_xscale("log")
+    ax.set_xlabel(f"games of self-play; {note}")
+    ax.set_ylabel("Elo")
+    light_frame(ax)
+    legend_below(ax, 2)
+
+
+# ---------------------------------------------------------------------------------------------
 # A sweep
 # ---------------------------------------------------------------------------------------------
 
 
 def sweep_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
-    """Write a PNG of the win rates of a sweep: a map for two parameters, otherwise one panel for each parameter.
+    """Write a PNG of a sweep: the learning curves of all settings, and the ranking with its intervals.
+
+    Raises RlgoError without matplotlib, and if all runs failed.
+    """
+    found = [s for s in settings_of(outcomes) if s.runs]
+    if not found:
+        raise RlgoError(f"{sweep.folder}: all runs failed: nothing to draw")
+    shown = found[:_MOST_SETTINGS]
+    order = sorted(shown, key=lambda s: tuple(s.values.values()))  # colours do not depend on the ranking
+    figure, axes = make_figure(1, 2, 13, max(5.0, 2.4 + 0.3 * len(shown)), width_ratios=[3, 2])
+    several = _draw_settings(axes[0, 0], order)
+    _finish_curves(axes[0, 0], "mean of the seeds, band: its 95 % interval" if several else "bands: 95 % intervals")
+    ax = axes[0, 1]
+    for y, s in enumerate(shown):
+        colour = _curve_style(order.index(s), len(order))["color"]
+        ax.errorbar([s.elo], [y], xerr=[s.half], fmt="o", color=colour, capsize=3)
+        ax.plot([o.elo.elo for o in s.runs if o.elo], [y + 0.2] * len(s.runs), "|", color=colour, markersize=7)
+    ax.set_yticks(range(len(shown)), [s.text for s in shown], fontsize=8)
+    ax.set_ylim(len(shown) - 0.5, -0.5)
+    cover = "over seeds" if several else "of the games"
+    ax.set_xlabel(f"Elo at the end; bars: 95 % intervals {cover}" + ("\nstrokes: single seeds" if several else ""))
+    light_frame(ax)
+    more = f" (the best {len(shown)} of {len(found)} settings)" if len(found) > len(shown) else ""
+    figure.suptitle(f"{sweep.folder.name}: Elo ({SCALE}){more}", fontsize=11)
+    save_figure(figure, path)
+
+
+_MOST_SETTINGS = 24  # in one picture
+
+
+def _draw_settings(ax: Any, settings: Sequence[Setting]) -> bool:
+    """Draw the learning curve of each setting; return whether any has several seeds."""
+    several = any(len(s.runs) > 1 for s in settings)
+    for i, s in enumerate(settings):
+        style = _curve_style(i, len(settings))
+        ages = sorted(set.intersection(*({point.games for point in o.curve} for o in s.runs)))
+        at = [[next(p for p in o.curve if p.games == age) for o in s.runs] for age in ages]
+        mean = [float(np.mean([p.elo for p in points])) for points in at]
+        half = [(points[0].high - points[0].low) / 2 for points in at]
+        if several:
+            half = [_deviation(settings, age) / len(s.runs) ** 0.5 for age in ages]
+        ax.plot(ages, mean, **style, markersize=3.5, linewidth=1.4, label=s.text)
+        low, high = np.array(mean) - half, np.array(mean) + half
+        ax.fill_between(ages, low, high, color=style["color"], alpha=0.2, linewidth=0)
+    return several
+
+
+def _deviation(settings: Sequence[Setting], age: int) -> float:
+    """Return `sweep.seed_deviation` at an age, of the settings that reached it."""
+    return seed_deviation([[p.elo for o in s.runs for p in o.curve if p.games == age] for s in settings])
+
+
+def parameters_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
+    """Write a PNG of Elo over the parameters of a sweep: a map for two of them, otherwise one panel for each.
 
     Raises RlgoError without matplotlib.
     """
@@ -98,7 +201,7 @@ def sweep_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -
             _draw_parameter(ax, sweep, outcomes, key)
         for ax in axes.flat[len(keys) :]:
             ax.set_visible(False)
-    figure.suptitle(f"{sweep.folder.name}: {METRICS[sweep.metric]}, of {sweep.games:,} games each", fontsize=11)
+    figure.suptitle(f"{sweep.folder.name}: Elo at the end ({SCALE})", fontsize=11)
     save_figure(figure, path)
 
 
@@ -149,16 +252,16 @@ def _name(value: Any) -> str:
 
 
 def _draw_parameter(ax: Any, sweep: Sweep, outcomes: Sequence[Outcome], key: str) -> None:
-    """Draw win rates over one parameter: a point with its interval for each run.
+    """Draw Elo over one parameter: a point with its interval for each run.
 
     If it is the only parameter, a line connects the means of the seeds.
     """
     scale = _Scale(sweep, outcomes, key)
-    played = [outcome for outcome in outcomes if sweep.metric in outcome.scores]
+    played = [outcome for outcome in outcomes if outcome.elo is not None]
     by_place: dict[float, list[float]] = {}
     for outcome in played:
-        scores = outcome.scores[sweep.metric]
-        x, rate, (low, high) = scale.place(outcome), float(scores.mean()), clustered_interval(scores.tolist())
+        assert outcome.elo is not None
+        x, (_, rate, low, high) = scale.place(outcome), outcome.elo
         ax.plot([x, x], [low, high], color=FIRST, linewidth=1, alpha=0.4)
         ax.plot([x], [rate], color=FIRST, marker="o", markersize=4, linestyle="none", alpha=0.8)
         by_place.setdefault(x, []).append(rate)
@@ -171,17 +274,17 @@ def _draw_parameter(ax: Any, sweep: Sweep, outcomes: Sequence[Outcome], key: str
         ax.plot(failed, [0.02] * len(failed), "x", color="tab:red", transform=ax.get_xaxis_transform(), label="failed")
         ax.legend(frameon=False, fontsize=9)
     scale.label(ax, "x")
-    percent(ax.yaxis)
+    ax.set_ylabel("Elo")
     light_frame(ax)
 
 
 def _sweep_map(sweep: Sweep, outcomes: Sequence[Outcome]) -> Any:
-    """Draw win rates over two parameters: a heat map of a grid, points for a random choice."""
+    """Draw Elo over two parameters: a heat map of a grid, points for a random choice."""
     figure, axes = make_figure(1, 1, 7, 5)
     ax = axes[0, 0]
     x, y = (_Scale(sweep, outcomes, key) for key in sweep.keys)
-    played = [outcome for outcome in outcomes if sweep.metric in outcome.scores]
-    rates = [float(outcome.scores[sweep.metric].mean()) for outcome in played]
+    played = [outcome for outcome in outcomes if outcome.elo is not None]
+    rates = [outcome.elo.elo for outcome in played if outcome.elo is not None]
     if sweep.kind == "grid":
         image = _heat_map(ax, x, y, played, rates)
     else:
@@ -191,12 +294,12 @@ def _sweep_map(sweep: Sweep, outcomes: Sequence[Outcome]) -> Any:
         ax.plot(*failed, "x", color="tab:red")
     x.label(ax, "x", cells=sweep.kind == "grid")
     y.label(ax, "y", cells=sweep.kind == "grid")
-    percent(figure.colorbar(image).ax.yaxis)
+    figure.colorbar(image, label="Elo")
     return figure
 
 
 def _heat_map(ax: Any, x: _Scale, y: _Scale, played: Sequence[Outcome], rates: Sequence[float]) -> Any:
-    """Draw the mean win rate of the seeds in each cell of a grid."""
+    """Draw the mean Elo of the seeds in each cell of a grid."""
     total, count = np.zeros((2, len(y.values), len(x.values)))
     for outcome, rate in zip(played, rates, strict=True):
         total[y.index(outcome), x.index(outcome)] += rate
@@ -205,7 +308,7 @@ def _heat_map(ax: Any, x: _Scale, y: _Scale, played: Sequence[Outcome], rates: S
     image = ax.imshow(mean, origin="lower", aspect="auto", cmap="viridis")
     middle = (np.nanmin(mean) + np.nanmax(mean)) / 2 if len(played) else 0
     for (row, column), rate in np.ndenumerate(mean):
-        text, colour = ("failed", "tab:red") if np.isnan(rate) else (f"{rate:.1%}", "w" if rate < middle else "k")
+        text, colour = ("failed", "tab:red") if np.isnan(rate) else (f"{rate:,.0f}", "w" if rate < middle else "k")
         ax.text(column, row, text, ha="center", va="center", color=colour)
     return image
 

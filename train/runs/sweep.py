@@ -1,4 +1,4 @@
-"""Sweeps: training runs over a grid or random choice of settings and seeds, ranked by their play.
+"""Sweeps: training runs over a grid or random choice of settings and seeds, ranked in Elo.
 
 Start reading at `read_sweep`, then `run_sweep`. The file of a sweep has a table [sweep], whose keys `config.py`
 documents; the parameters to vary; and settings that all runs share, on top of the base config:
@@ -21,12 +21,12 @@ other state, so it can continue after any interruption, even ``kill -9``, when i
 
 from __future__ import annotations
 
-import contextlib
+import csv
+import io
 import itertools
 import json
 import math
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -38,17 +38,17 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.files import ELSEWHERE, check_folder, make_folder, read_file, write_atomically
 from rlgo.base.resources import config_path
 from rlgo.base.settings import WORKERS
-from rlgo.features.weights import Weights, load_weights, shipped_weight_sizes, shipped_weights
-from rlgo.learning.fast_games import FastGames, compile_matches, play_slices
+from rlgo.features.weights import Weights
 from train import console
-from train.arena.fast import on_common_features, side_by_side
 from train.arena.openings import find_openings
+from train.arena.rating_scale import SCALE
 from train.config import Config, SweepConfig, base_of, canonical_key, change, flat, load_config, read_toml, section_from
-from train.console import Progress, command, message
+from train.console import command, message
 from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, jobs_for, run_name, train_all
 from train.runs.folder import RunFolder
+from train.runs.rate_runs import CurvePoint, rate_runs, weights_of_run
 from train.runs.status import FINISHED, inspect
-from train.stats import clustered_interval, in_percent
+from train.stats import student_quantile
 
 MAX_RUNS = 10_000
 _FIXED = {  # settings that a sweep cannot vary
@@ -57,8 +57,7 @@ _FIXED = {  # settings that a sweep cannot vary
     "run.seed": "list seeds in sweep.seeds",
     "board.size": "weights for different board sizes cannot play each other",
 }
-# What the runs are compared by, in words; the values of sweep.metric.
-METRICS = {"members": "won against the others", "shipped": "won against the shipped weights"}
+FILES = ("table.md", "settings.csv", "runs.csv", "curves.csv", "sweep.jsonl")  # results in the folder of a sweep
 
 
 @dataclass(frozen=True)
@@ -70,10 +69,8 @@ class Sweep:
     folder: Path  # contains the run folders
     base: str  # name or path of the config that the runs start from
     kind: str  # "grid" or "random"
-    metric: str  # "members" or "shipped"
-    games: int  # of each run against each opponent, at the end
+    games: int  # of each run's last weights against each opponent
     seed: int
-    komi: float  # of those games
     openings: str  # of those games, see `train.arena.openings.find_openings`
     keys: tuple[str, ...]  # the parameters, as section.key
     runs: tuple[RunSpec, ...]
@@ -105,9 +102,6 @@ def read_sweep(path: str | Path, out: str | None = None, openings: str = "") -> 
     s = section_from(SweepConfig, table, str(file))
     base = base_of(file, s.base)
     shared = _shared_config(base, data, str(file))
-    if s.metric == "shipped" and _shipped(shared.board.size) is None:
-        size = shared.board.size
-        raise RlgoError(f"{file}: sweep.metric = shipped: expected another metric (no weights ship for {size}x{size})")
     folder = Path(shared.run.out if out is None else out) / s.name
     return Sweep(
         path=file,
@@ -121,10 +115,8 @@ def read_sweep(path: str | Path, out: str | None = None, openings: str = "") -> 
         folder=folder,
         base=base,
         kind=s.kind,
-        metric=s.metric,
         games=s.games,
         seed=s.seed,
-        komi=shared.board.komi,
         openings=find_openings(openings or s.openings, shared.board.size, shared.board.komi).name,
         keys=tuple(ranges),
         runs=_specs(s, ranges, shared, base, folder, str(file)),
@@ -260,39 +252,36 @@ def _draw_from(r: dict[str, Any], kind: type, rng: np.random.Generator) -> int |
 
 @dataclass(eq=False)
 class Outcome(RunStatus):
-    """How a run of a sweep ended, and what it won in the games at the end."""
+    """How a run of a sweep ended, and its learning curve in Elo."""
 
-    # By metric, "members" or "shipped": this run's scores by opening, float64[openings, 2].
-    scores: dict[str, np.ndarray] = field(default_factory=dict)
+    curve: list[CurvePoint] = field(default_factory=list)
 
-    def win_rate(self, metric: str) -> float | None:
-        """Return the run's win rate, or None if it played no such games."""
-        return float(self.scores[metric].mean()) if metric in self.scores else None
+    @property
+    def elo(self) -> CurvePoint | None:
+        """The rating of its last weights; None if it failed."""
+        return self.curve[-1] if self.curve and self.state != FAILED else None
+
+    @property
+    def seed(self) -> int:
+        """Its seed."""
+        return self.spec.config.run.seed
 
     def to_json(self) -> dict[str, Any]:
         """Return the line of sweep.jsonl for this run."""
-        against = {
-            key: {
-                "games": scores.size,
-                "win_rate": float(scores.mean()),
-                "ci95": list(clustered_interval(scores.tolist())),
-            }
-            for key, scores in self.scores.items()
-        }
         return {
             "name": self.spec.name,
             "folder": str(self.spec.folder.path),
             "parameters": self.spec.values,
-            "seed": self.spec.config.run.seed,
+            "seed": self.seed,
             "state": self.state,
             "reason": self.reason,
             "games": self.games,
-            "against": against,
+            "curve": [list(point) for point in self.curve],
         }
 
 
 def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only_resume: bool = False) -> list[Outcome]:
-    """Train all runs that are not finished, play them against each other, and write sweep.jsonl and table.md.
+    """Train all runs that are not finished, rate all of them, and write the files of `FILES`.
 
     Parameters
     ----------
@@ -325,11 +314,9 @@ def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only
             write_atomically(sweep.folder / "sweep.toml", read_file(sweep.path))
             outcomes = [Outcome(spec) for spec in sweep.runs]
             train_all(outcomes, sweep.folder, jobs, progress)
-            _play_all(sweep, outcomes, jobs, progress)
-            outcomes = ranked(outcomes, sweep.metric)
-            lines = "".join(json.dumps(outcome.to_json()) + "\n" for outcome in outcomes)
-            write_atomically(sweep.folder / "sweep.jsonl", lines.encode())
-            write_atomically(sweep.folder / "table.md", (table(sweep, outcomes) + "\n").encode())
+            _rate_all(sweep, outcomes, jobs, progress)
+            outcomes = ranked(outcomes)
+            _write(sweep, outcomes)
     except KeyboardInterrupt:
         done = sum(inspect(spec.folder.path).state == FINISHED for spec in sweep.runs)
         message(f"interrupted: {done} of {len(sweep.runs)} runs are finished; resume with: {sweep.resume_command}")
@@ -339,127 +326,181 @@ def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only
     return outcomes
 
 
-# ---------------------------------------------------------------------------------------------
-# Ranking the runs
-# ---------------------------------------------------------------------------------------------
+def _rate_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bool) -> None:
+    """Rate all finished runs; one whose weights cannot be read counts as failed."""
+    players: dict[str, dict[int, Weights]] = {}
+    by_name = {outcome.spec.name: outcome for outcome in outcomes}
+    for name, outcome in sorted(by_name.items()):
+        if outcome.state == FINISHED:
+            try:
+                players[name] = weights_of_run(outcome.spec.folder)
+            except RlgoError as error:
+                outcome.state, outcome.reason = FAILED, str(error)
+    if players:
+        curves = rate_runs(players, sweep.games, sweep.seed, sweep.openings, jobs, progress)
+        for name, curve in curves.items():
+            by_name[name].curve = curve
 
 
-def _shipped(size: int) -> Weights | None:
-    """Return the best shipped weights for a board size, or None if none ship."""
-    return load_weights(shipped_weights(size)) if size in shipped_weight_sizes() else None
+# ---------------------------------------------------------------------------------------------
+# Ranking the settings
+# ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Pairing:
-    """Two sets of weights that play each other; b is None for the shipped weights."""
+class Setting:
+    """Runs that differ only in their seed.
 
-    metric: str
-    a: Outcome
-    b: Outcome | None
-    seed: int | np.random.SeedSequence
-
-
-def _play_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bool) -> None:
-    """Play all finished runs against each other and the shipped weights, and fill in their scores."""
-    players = _load_players(outcomes)
-    if not players:
-        return
-    size = sweep.runs[0].config.board.size
-    shipped, openings = _shipped(size), find_openings(sweep.openings, size, sweep.komi)
-    pairings = _pairings(sweep, list(players), shipped is not None)
-    features, thetas = on_common_features([*players.values(), shipped], size)
-    theta_of: dict[Outcome | None, np.ndarray] = dict(zip([*players, None], thetas, strict=True))
-
-    def play(pairing: _Pairing) -> Iterator[FastGames]:
-        a, b = theta_of[pairing.a], theta_of[pairing.b]
-        first = openings.array(sweep.games // 2, pairing.seed)
-        return play_slices(features, a, b, sweep.games, pairing.seed, sweep.komi, first)
-
-    found: dict[tuple[Outcome, str], list[np.ndarray]] = {}
-    compile_matches(features)
-    with (
-        Progress(len(pairings), "matches", "games between runs", enabled=progress) as bar,
-        contextlib.closing(side_by_side(play, pairings, jobs)) as matches,
-    ):
-        for pairing, games in zip(pairings, bar.track(matches), strict=True):
-            scores = games.scores
-            found.setdefault((pairing.a, pairing.metric), []).append(scores)
-            if pairing.b is not None:
-                found.setdefault((pairing.b, pairing.metric), []).append(1 - scores[:, ::-1])
-    for (outcome, metric), parts in found.items():
-        outcome.scores[metric] = np.concatenate(parts)
-
-
-def _load_players(outcomes: Iterable[Outcome]) -> dict[Outcome, Weights]:
-    """Load the weights of the finished runs, by name; a run whose weights cannot be read counts as failed."""
-    players: dict[Outcome, Weights] = {}
-    for outcome in sorted(outcomes, key=lambda outcome: outcome.spec.name):
-        if outcome.state == FINISHED:
-            try:
-                players[outcome] = load_weights(outcome.spec.folder.weights)
-            except RlgoError as error:
-                outcome.state, outcome.reason = FAILED, str(error)
-    return players
-
-
-def _pairings(sweep: Sweep, players: Sequence[Outcome], has_shipped: bool) -> list[_Pairing]:
-    """Return who plays whom.
-
-    The games of two runs do not depend on the other runs in the sweep. All runs play the same openings against the
-    shipped weights.
+    Attributes
+    ----------
+    values : their parameters, by section.key
+    runs : those that finished
+    elo : the mean of their ratings; NaN without runs
+    half : half the width of its 95 % interval over seeds; of the games alone if there is one seed of each setting
+    behind, behind_half : how much better the best setting is, with half the width of its interval
     """
-    pairings = []
-    if sweep.metric == "members":
-        for a, b in itertools.combinations(players, 2):
-            names = [zlib.crc32(outcome.spec.name.encode()) for outcome in (a, b)]
-            pairings.append(_Pairing("members", a, b, np.random.SeedSequence([sweep.seed, *names])))
-    if has_shipped:
-        pairings += [_Pairing("shipped", a, None, sweep.seed) for a in players]
-    return pairings
+
+    values: dict[str, Any]
+    runs: tuple[Outcome, ...]
+    elo: float
+    half: float
+    behind: float = 0.0
+    behind_half: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """Its parameters, for legends."""
+        return ", ".join(f"{key.partition('.')[2].rstrip('_')} {_plain(v)}" for key, v in self.values.items()) or "all"
 
 
-def mean_of_seeds(outcomes: Iterable[Outcome], metric: str) -> dict[str, float]:
-    """Return the mean win rate of runs that differ only in their seed, by `setting`."""
-    rates: dict[str, list[float]] = {}
+def settings_of(outcomes: Iterable[Outcome]) -> list[Setting]:
+    """Return the settings of a sweep, best first; those without a finished run last.
+
+    The interval over seeds is mean -+ t s / sqrt(n), where s, the standard deviation between seeds, is pooled over all
+    settings: two or three seeds of one setting say little about it. t is Student's quantile with as many degrees of
+    freedom as there are runs more than settings. It covers the games, too, whose noise is part of s.
+    """
+    groups: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
-        rate = outcome.win_rate(metric)
-        if rate is not None:
-            rates.setdefault(setting(outcome.spec), []).append(rate)
-    return {key: sum(of_seeds) / len(of_seeds) for key, of_seeds in rates.items()}
+        groups.setdefault(json.dumps(outcome.spec.values), []).append(outcome)
+    rated = [([o for o in group if o.elo is not None], group) for group in groups.values()]
+    of_seeds = seed_deviation([[o.elo.elo for o in there if o.elo] for there, _ in rated])
+    found = []
+    for there, group in rated:
+        ends = [o.elo for o in there if o.elo is not None]
+        mean = float(np.mean([end.elo for end in ends])) if ends else math.nan
+        half = (
+            of_seeds / math.sqrt(len(ends))
+            if of_seeds and ends
+            else (ends[0].high - ends[0].low) / 2
+            if ends
+            else math.nan
+        )
+        found.append(Setting(group[0].spec.values, tuple(there), mean, half))
+    found.sort(key=lambda s: -math.inf if math.isnan(s.elo) else s.elo, reverse=True)
+    best = found[0]
+    return [
+        replace(s, behind=best.elo - s.elo, behind_half=0.0 if s is best else math.hypot(s.half, best.half))
+        for s in found
+    ]
 
 
-def setting(spec: RunSpec) -> str:
-    """Return the parameters of a run as a dictionary key."""
-    return json.dumps(spec.values)
+def seed_deviation(elo: Sequence[Sequence[float]]) -> float:
+    """Return t s: Student's quantile times the standard deviation between seeds, pooled over settings; 0 if unknown.
+
+    elo : for each setting, the ratings of its seeds
+    """
+    degrees = sum(len(seeds) - 1 for seeds in elo if seeds)
+    squares = sum(float(np.var(seeds)) * len(seeds) for seeds in elo if len(seeds) > 1)
+    return student_quantile(0.975, degrees) * math.sqrt(squares / degrees) if degrees else 0.0
 
 
-def ranked(outcomes: Iterable[Outcome], metric: str) -> list[Outcome]:
+def ranked(outcomes: Iterable[Outcome]) -> list[Outcome]:
     """Sort outcomes: best settings first with their seeds together, failed runs last."""
     outcomes = list(outcomes)
-    means = mean_of_seeds(outcomes, metric)
-    return sorted(outcomes, key=lambda o: (o.state == FAILED, -means.get(setting(o.spec), 0)))
+    place = {json.dumps(s.values): i for i, s in enumerate(settings_of(outcomes))}
+    return sorted(outcomes, key=lambda o: (o.state == FAILED, place[json.dumps(o.spec.values)], o.seed))
 
 
 def table(sweep: Sweep, outcomes: Sequence[Outcome]) -> str:
-    """Return the results as a Markdown table, one line per run, with the reasons of failed runs below it."""
-    metrics = [key for key in METRICS if any(key in outcome.scores for outcome in outcomes)]
-    means = mean_of_seeds(outcomes, sweep.metric)
-    has_seeds = len({outcome.spec.config.run.seed for outcome in outcomes}) > 1
-    header = [*sweep.keys, "seed", *(METRICS[key] for key in metrics), *(["mean of seeds"] if has_seeds else [])]
-    rows = []
-    for outcome in outcomes:
-        won = [
-            outcome.state if scores is None else in_percent(float(scores.mean()), clustered_interval(scores.tolist()))
-            for scores in map(outcome.scores.get, metrics)
-        ]
-        mean = means.get(setting(outcome.spec))
-        values = [json.dumps(value) for value in outcome.spec.values.values()]
-        last = [] if not has_seeds else ["" if mean is None or outcome.state == FAILED else f"{mean:.1%}"]
-        rows.append([*values, str(outcome.spec.config.run.seed), *won, *last])
-    lines = [console.markdown([header, *rows])]
-    lines.append(
-        f"{sweep.games:,} games against each opponent, openings: {sweep.openings}. The 95 % intervals cover the games, "
-        "not the seeds."
-    )
+    """Return the ranking as a Markdown table, one line per setting, with the reasons of failed runs below it."""
+    found = settings_of(outcomes)
+    rows = [[*sweep.keys, "seeds", "Elo", "behind the best"]]
+    for s in found:
+        elo = "" if math.isnan(s.elo) else f"{s.elo:,.0f} ({s.elo - s.half:,.0f} to {s.elo + s.half:,.0f})"
+        behind = f"{s.behind:,.0f} ({s.behind - s.behind_half:,.0f} to {s.behind + s.behind_half:,.0f})"
+        values = [json.dumps(value) for value in s.values.values()]
+        rows.append([*values, f"{len(s.runs)}", elo, behind if s.behind_half and elo else ""])
+    several = any(len(s.runs) > 1 for s in found)
+    cover = "seeds and games" if several else "only the games: with one seed, a difference may be that of other seeds"
+    lines = [
+        console.markdown(rows),
+        f"Elo after the last game of self-play, on the rating scale ({SCALE}); openings: {sweep.openings}. The 95 % "
+        f"intervals cover {cover}. Single runs: runs.csv; learning curves: curves.csv.",
+    ]
     failed = [f"* {o.spec.name} failed: {o.reason}" for o in outcomes if o.state == FAILED]
     return "\n".join([*lines, *([""] if failed else []), *failed])
+
+
+# ---------------------------------------------------------------------------------------------
+# Files
+# ---------------------------------------------------------------------------------------------
+
+
+def _write(sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
+    """Write the results: the ranking, and tables for pandas or a spreadsheet, whose first line names the columns."""
+    keys, elo = list(sweep.keys), ["elo", "elo_low", "elo_high"]
+    settings: list[list[Any]] = [[*keys, "seeds", *elo, "behind", "behind_low", "behind_high"]]
+    for s in settings_of(outcomes):
+        behind = [s.behind, s.behind - s.behind_half, s.behind + s.behind_half]
+        settings.append([*_cells(s.values), len(s.runs), s.elo, s.elo - s.half, s.elo + s.half, *behind])
+    runs: list[list[Any]] = [["run", *keys, "seed", "state", "games", *elo]]
+    curves: list[list[Any]] = [["run", *keys, "seed", "games", *elo]]
+    for o in outcomes:
+        values = [o.spec.name, *_cells(o.spec.values), o.seed]
+        runs.append([*values, o.state, o.games, *(o.elo[1:] if o.elo else ("", "", ""))])
+        curves += [[*values, *point] for point in o.curve]
+    for name, rows in (("settings.csv", settings), ("runs.csv", runs), ("curves.csv", curves)):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        write_atomically(sweep.folder / name, text.getvalue().encode())
+    lines = "".join(json.dumps(outcome.to_json()) + "\n" for outcome in outcomes)
+    write_atomically(sweep.folder / "sweep.jsonl", lines.encode())
+    write_atomically(sweep.folder / "table.md", (table(sweep, outcomes) + "\n").encode())
+
+
+def _cells(values: Mapping[str, Any]) -> list[Any]:
+    return [_plain(value) for value in values.values()]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a setting as it stands in a table: a list as its parts with + between them."""
+    return "+".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+def read_results(folder: str | Path) -> tuple[Sweep, list[Outcome]]:
+    """Read the results of a sweep from its folder, best settings first. RlgoError if there are none."""
+    folder = Path(folder)
+    path = folder / "sweep.jsonl"
+    if not path.is_file():
+        raise RlgoError(f"{folder}: expected the folder of a training run, or of a sweep that has ended")
+    try:
+        lines = [json.loads(text) for text in read_file(path).decode().splitlines()]
+        outcomes = [_read_outcome(folder, line) for line in lines]
+    except (ValueError, KeyError, TypeError):
+        raise RlgoError(f"{path}: not the results of a sweep, or of an earlier version of rlgo") from None
+    given = dict(read_toml(folder / "sweep.toml")["sweep"])
+    given.pop("parameters", None)
+    s = section_from(SweepConfig, given, str(folder / "sweep.toml"))
+    specs = tuple(outcome.spec for outcome in outcomes)
+    resume = command("rlgo", "sweep", folder / "sweep.toml")
+    sweep = Sweep(path, resume, folder, s.base, s.kind, s.games, s.seed, s.openings, tuple(specs[0].values), specs)
+    return sweep, ranked(outcomes)
+
+
+def _read_outcome(folder: Path, line: Mapping[str, Any]) -> Outcome:
+    """Return the outcome in a line of sweep.jsonl; the run is in the sweep's folder, wherever that was moved."""
+    values = {key: tuple(v) if isinstance(v, list) else v for key, v in line["parameters"].items()}
+    spec = RunSpec(values, RunFolder(folder / line["name"]).read_config(), "")
+    curve = [CurvePoint(*point) for point in line["curve"]]
+    return Outcome(spec, line["state"], line["reason"], line["games"], curve=curve)

@@ -93,8 +93,31 @@ def test_the_report_says_which_experiments_have_run(text):
         part = text.partition(f"\n## {e.name}\n")[2].partition("\n## ")[0]
         assert f"**Paper.** {e.settings.paper}" in part
         assert f"[{e.name}.jsonl](experiments/{e.name}.jsonl)" in part
-        assert e.settings.remarks in part
-        assert ("**Remarks.**" in part) == bool(e.settings.remarks)
+        assert ("**Claims.**" in part) == bool(e.claims)
+    assert "**Remarks.**" not in text
+
+
+def test_remarks_are_on_the_shipped_results_and_on_ones_own_experiments_only(tmp_path):
+    """Whoever repeats an experiment reads what he found, beside the shipped results, and no remarks on these."""
+    e = read_experiment("lambda")
+    shipped = section(e, analyze(RESULTS, "lambda"), RESULTS, RESULTS)
+    assert e.settings.remarks
+    assert f"**Remarks.** {e.settings.remarks}" in shipped
+    assert "**Claims.**" not in shipped
+    repeated = section(e, analyze(RESULTS, "lambda"), tmp_path, tmp_path)
+    assert "**Remarks.**" not in repeated
+    *_, (head, *rows) = tables(repeated)
+    assert head == ["claim", "expected", "found here", "verdict here", "found in the shipped results", "verdict there"]
+    assert len(rows) == len(e.claims) >= 2
+    assert all(row[2:4] == row[4:6] for row in rows)  # they are the same results
+    decided = sum(row[3] in (HELD, NOT_HELD) for row in rows)
+    assert 0 < decided < len(rows)
+    assert (
+        f"{decided} of {len(rows)} claims are decided. The shipped results agree in all {decided} of them." in repeated
+    )
+    mine = section(replace(e, argument="mine/lambda.toml"), analyze(RESULTS, "lambda"), tmp_path, tmp_path)
+    assert f"**Remarks.** {e.settings.remarks}" in mine
+    assert "found in the shipped results" not in mine
 
 
 def test_every_claim_has_a_verdict_and_they_add_up(text, results):
@@ -190,7 +213,7 @@ def test_what_the_sections_say(text, results):
 
     assert "All numbers match the paper's." in part("shape_counts")
     found = analyze(results, "plies")
-    stated, table = tables(part("plies"))
+    stated, table, _ = tables(part("plies"))
     assert stated[1][:4] == ["the paper", "two-ply", "1,000,000", "1,200 Elo"]
     assert table[0][2:5] == [f"Elo at {n} games" for n in ("1,000", "10,000", "100,000")]
     by_label = {row[0]: row for row in table[1:]}
@@ -199,12 +222,12 @@ def test_what_the_sections_say(text, results):
     assert by_label["one-ply"][1:] == ["1", f"{m.value:,.0f}", "", "", shown, ""]
     eight = analyze(results, "learning_runs")
     met = [p for p in eight.pairs if p.b == GNUGO_0 and p.a.startswith("paper's settings")]
-    _, table = tables(part("learning_runs"))
+    _, table, _ = tables(part("learning_runs"))
     assert table[1][-1] == f"{sum(p.score for p in met) / 160:.1%} of 160"
     assert [row[1] for row in table[1:]] == ["8", "4"]
     assert f"is {found.repeats.deviation(1000):.0f} Elo after a thousand games" in text.replace("\n", " ")
 
-    (table,) = tables(part("alphabeta_depth"))
+    table, _ = tables(part("alphabeta_depth"))
     depth = analyze(results, "alphabeta_depth")
     by_name = {row[0]: row for row in table[1:]}
     assert table[0] == ["player", "Elo", "games", "won against GNU Go level 0", "seconds a game"]
@@ -215,7 +238,7 @@ def test_what_the_sections_say(text, results):
     # Each has met those after it, 2 s for 40 games, and those before it, 4 s: depth 3 three of each.
     assert float(by_name["depth 3"][4]) == pytest.approx((3 * 2 + 3 * 4) / 240, rel=0.05)
     assert "1,000 games" in part("shape_frequency")
-    assert part("shape_frequency").count("12,345") == 10
+    assert part("shape_frequency").partition("**Claims.**")[0].count("12,345") == 10
 
 
 def test_a_report_of_nothing(tmp_path):
@@ -226,6 +249,22 @@ def test_a_report_of_nothing(tmp_path):
     assert "![" not in text
     assert len(tables(text)) == 1
     assert all("has not run" in line for line in overview(tmp_path).splitlines()[1:])
+
+
+def test_every_claim_of_a_paper_that_does_not_hold_has_a_cause_or_a_sentence_on_what_was_tried():
+    """In the table of docs/findings.md, which has a row for each such experiment."""
+    text = (ROOT / "docs" / "findings.md").read_text("utf-8")
+    (_, *rows), *_ = tables(text.partition("## Claims of the papers that do not hold")[2])
+    listed = {re.search(r"results\.md#(\w+)", row[0])[1]: int(row[1]) for row in rows}
+    failed = Counter[str]()
+    for e in map(read_experiment, list_experiments()):
+        analysis = analyze(RESULTS, e.name)
+        for claim in e.claims if analysis is not None else ():
+            m = analysis.measure(claim)
+            if m is not None and m.verdict(claim.low, claim.high) == NOT_HELD and place_of(e, claim)[0] != "ours":
+                failed[e.name] += 1
+    assert listed == failed
+    assert all(len(row[2]) > 40 and len(row[3]) > 10 for row in rows)
 
 
 def test_the_report_is_written_and_written_again(tmp_path):
@@ -253,7 +292,7 @@ def test_diverged_runs_are_shown():
     raw = curves_of(e, openings=4)
     assert raw.lines[8]["run"] == "one-ply"
     raw.lines[8] |= {"state": "diverged"}
-    rows = {row[0]: row for row in tables(section(e, Analysis(raw), Path("nowhere"), Path("x")))[-1]}
+    rows = {row[0]: row for row in tables(section(e, Analysis(raw), Path("nowhere"), Path("x")))[-2]}
     assert rows["one-ply"][1] == "1, 1 diverged"
     assert rows["two-ply"][1] == "8"
     # It has no end to compare with, but what it was until then can be compared.
@@ -265,7 +304,7 @@ def test_diverged_runs_are_shown():
     gone[8] = run_line("one-ply", 1, [], "diverged")
     rows = {
         row[0]: row
-        for row in tables(section(e, Analysis(RawResults(raw.header, gone)), Path("nowhere"), Path("x")))[-1]
+        for row in tables(section(e, Analysis(RawResults(raw.header, gone)), Path("nowhere"), Path("x")))[-2]
     }
     assert rows["one-ply"] == ["one-ply", "1, 1 diverged", *[""] * 5]
 
@@ -281,7 +320,7 @@ def test_labels_that_came_later_are_shown():
     e = read_experiment("plies")
     raw = curves_of(replace(e, runs={"two-ply": e.runs["two-ply"]}), openings=4)
     text = section(e, Analysis(raw), Path("nowhere"), Path("x"))
-    rows = {row[0]: row for row in tables(text)[-1]}
+    rows = {row[0]: row for row in tables(text)[-2]}
     assert rows["one-ply"] == ["one-ply", "not run", *[""] * 5]
     assert rows["two-ply"][1] == "8"
     assert Analysis(raw).measure(e.claims[0]) is None

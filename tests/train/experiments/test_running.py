@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -100,13 +101,14 @@ def test_list_says_what_has_run(tmp_path, capsys):
     shutil.copy(ROOT / "results" / "experiments" / "shape_counts.jsonl", tmp_path)
     assert cli.main(["experiment", "list", "--results", str(tmp_path)]) == 0
     header, *lines = capsys.readouterr().out.splitlines()
-    assert header.split() == ["experiment", "state", "about"]
+    assert re.split("  +", header.strip()) == ["experiment", "shipped results", "your results", "about"]
     assert {line.split()[0] for line in lines} == set(list_experiments())
     assert len(lines) == len(list_experiments())
     for line in lines:
         name = line.split()[0]
-        expected = "run on 20" if name == "shape_counts" else "has not run"
-        assert expected in line
+        shipped = re.search(r" (20\d\d-\d\d-\d\d|none) ", line)[1]
+        assert (shipped == "none") == (not (ROOT / "results" / "experiments" / f"{name}.jsonl").is_file())
+        assert (f"{shipped}, whole" if name == "shape_counts" else "has not run") in line
         assert read_experiment(name).settings.title in line
 
 
@@ -116,7 +118,7 @@ def test_experiments_of_ones_own_are_listed_and_reported(tmp_path, monkeypatch, 
     assert cli.main(["experiment", "run", "mine.toml", "--results", "some"]) == 0
     assert cli.main(["experiment", "list", "--results", "some"]) == 0
     *_, last = capsys.readouterr().out.splitlines()
-    assert last.split()[:4] == ["mine", "run", "on", last.split()[3]]
+    assert re.match(r"mine +none +20\d\d-\d\d-\d\d, whole ", last)
     assert last.endswith("your own: mine.toml")
     report = (tmp_path / "results.md").read_text("utf-8")
     assert re.search(r"^\d+ claims; holds: \d+\.$", report, re.MULTILINE)
@@ -173,13 +175,40 @@ def test_run_shows_what_was_found(ran, tmp_path, capsys):
     assert "## tiny" in out
     assert re.search(r"^\| b \| 2 \|", out, re.MULTILINE)
     assert re.search(r"^\| b is strong \| at least -9,000 \| [+-]?\d+ \(.*\) Elo \| holds \|$", out, re.MULTILINE)
-    assert "never" not in out  # what was not found is not shown
-    picture = tmp_path / "results" / "tiny.png"
-    assert picture.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    picture.unlink()
+    assert "| never | above 0 |  | not measured |" in out
+    assert "1 of 2 claims are decided." in out
+    pictures = [tmp_path / "results" / name for name in ("tiny.png", "tiny-claims.png")]
+    for picture in pictures:
+        assert picture.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+        picture.unlink()
     assert cli.main(["experiment", "plot", str(e.path), *argv]) == 0
-    assert capsys.readouterr().out == f"{picture}\n"
-    assert picture.is_file()
+    assert capsys.readouterr().out.split() == [str(picture) for picture in pictures]
+    assert all(picture.is_file() for picture in pictures)
+
+
+def test_results_at_any_scale_are_found(tmp_path, monkeypatch, capsys):
+    """By every command, without telling it the scale; the latest first."""
+    monkeypatch.chdir(tmp_path)
+    for scale in ("1", "0.5", "0.25"):
+        assert cli.main(["experiment", "run", "shape_counts", "--scale", scale]) == 0
+    os.utime("experiments/scale-0.5/results/shape_counts.jsonl")
+    capsys.readouterr()
+    assert cli.main(["experiment", "list"]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("shape_counts"))
+    assert re.findall("scale [0-9.]+|whole", line) == ["scale 0.5", "scale 0.25", "whole"]
+    assert cli.main(["experiment", "list", "--scale", "0.25"]) == 0
+    assert re.findall("scale [0-9.]+|whole", capsys.readouterr().out) == ["scale 0.25"]
+    assert cli.main(["experiment", "plot", "shape_counts"]) == 2
+    assert "experiments/scale-0.5/results/shape_counts.jsonl: 20" in (err := capsys.readouterr().err)
+    assert "shape_counts: has no picture" in err
+    assert cli.main(["experiment", "report"]) == 0
+    written = [f"experiments/{part}results.md" for part in ("", "scale-0.25/", "scale-0.5/")]
+    assert capsys.readouterr().out.split() == written
+    assert all(Path(path).is_file() for path in written)
+    assert cli.main(["experiment", "report", "-o", "x.md"]) == 2
+    assert "--file x.md: there are results at 3 scales" in capsys.readouterr().err
+    assert cli.main(["experiment", "plot", "plies"]) == 2
+    assert "plies: has not run: no results of it below experiments" in capsys.readouterr().err
 
 
 def test_plot_needs_results_and_something_to_draw(tmp_path, capsys):

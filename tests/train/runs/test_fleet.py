@@ -80,7 +80,6 @@ def test_runs_end_as_if_trained_alone(tmp_path: Path, capsys: pytest.CaptureFixt
         elsewhere = dataclasses.replace(run.spec.config.run, out=str(tmp_path / "elsewhere"))
         alone = train(dataclasses.replace(run.spec.config, run=elsewhere), progress=False)
         assert load_weights(run.spec.folder.weights).theta.tobytes() == alone.weights.theta.tobytes()
-        assert run.strength["random"] == alone.strength["random"].win_rate
         recorded = json.loads(run.spec.folder.run_json.read_text("utf-8"))["command"]
         words = ["rlgo", "train", str(tmp_path / "base.toml"), "--set", f'run.name="{run.spec.name}"']
         assert shlex.split(recorded)[:5] == words

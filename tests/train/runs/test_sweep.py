@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 import re
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import time
 import tomllib
-import zlib
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -18,21 +19,16 @@ import pytest
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import config_path, list_configs
-from rlgo.base.settings import Learning, Policy
-from rlgo.features.shapes import make_features
-from rlgo.features.weights import Weights, load_weights, save_weights
-from rlgo.learning.fast_games import play_fast
-from rlgo.learning.learner import Learner
-from train.arena.fast import on_common_features
+from rlgo.features.weights import load_weights
+from train.arena.rating_scale import load_rating_scale
 from train.cli import main as cli
 from train.config import flat, load_config
 from train.runs.fleet import FAILED, RunSpec
 from train.runs.folder import RunFolder
+from train.runs.rate_runs import CurvePoint, _ring, rate_runs, weights_of_run
 from train.runs.run import train
-from train.runs.run_pictures import sweep_picture
 from train.runs.status import find_runs
-from train.runs.sweep import Outcome, Sweep, ranked, read_sweep, run_sweep, table
-from train.stats import clustered_interval
+from train.runs.sweep import Outcome, Sweep, ranked, read_results, read_sweep, run_sweep, settings_of, table
 
 ROOT = Path(__file__).resolve().parents[3]
 BASE = """
@@ -133,11 +129,7 @@ def test_random_choices(tmp_path):
         ("seeds = 0", r"sweep.seeds = 0: expected a number of seeds up to 10,000, or a list"),
         ("seeds = [1, 1]", r"sweep.seeds = \[1, 1\]: expected a number of seeds up to 10,000, or a list of different"),
         ("seeds = 1", r"1 runs by sweep.parameters and sweep.seeds: expected 2 to 10,000"),
-        ("seeds = 2\nmetric = 'elo'", r'sweep.metric = "elo": expected one of "members", "shipped"'),
-        (
-            "seeds = 2\nmetric = 'shipped'",
-            r"sweep.metric = shipped: expected another .*no weights ship for 5x5",
-        ),
+        ("seeds = 2\nmetric = 'members'", r"unknown key sweep.metric"),
         ("seeds = 2\nkind = 'all'", r'sweep.kind = "all": expected one of "grid", "random"'),
         ("seeds = 2\nkind = 'random'", r'sweep.kind = "random": expected at least one parameter'),
         (
@@ -286,79 +278,123 @@ def test_who_diverges_is_recorded_and_stops_nobody(swept):
             "diverged: weights grow without bound after [0-9]+ games; expected a smaller learning.alpha than 1000",
             outcome.reason,
         )
-        assert outcome.scores == {}
+        assert outcome.curve == []
 
 
-def test_runs_meet_at_equal_conditions(swept):
-    _, _, (first, second, *_) = swept
-    x, y = (load_weights(o.spec.folder.weights) for o in (first, second))
-    names = [o.spec.name for o in (first, second)]
-    assert names == sorted(names)
-    seed = np.random.SeedSequence([1, *(zlib.crc32(name.encode()) for name in names)])
-    scores = play_fast(x.features, x.theta, y.theta, 60, seed, 0.5).scores
-    assert (first.scores["members"] == scores).all()
-    assert 0 < scores.mean() < 1
-    assert set(scores[:, 0] - scores[:, 1]) != {0}
-    # What the one wins as Black, the other loses as White.
-    assert (second.scores["members"] == 1 - scores[:, ::-1]).all()
+def test_runs_are_rated_on_the_scale_at_every_checkpoint(swept):
+    """By games against the reference players, as any weights are, and between runs."""
+    _, sweep, (first, second, *_) = swept
+    scale = load_rating_scale(5)
+    for outcome in (first, second):
+        assert [point.games for point in outcome.curve] == [100, 150]
+        for point in outcome.curve:
+            assert point.low < point.elo < point.high
+        weights = load_weights(outcome.spec.folder.weights)
+        alone = scale.rate(weights, 1_000, seed=3, komi=0.5)
+        noise = np.hypot(outcome.elo.high - outcome.elo.low, alone.ci95[1] - alone.ci95[0]) / 2
+        assert abs(outcome.elo.elo - alone.elo) < 1.5 * noise
+    # The same weights have the same ratings when the sweep is run again, and no others.
+    curves = rate_runs({o.spec.name: weights_of_run(o.spec.folder) for o in (second, first)}, 60, 1, sweep.openings)
+    assert set(curves) == {first.spec.name, second.spec.name}
 
 
-def test_runs_meet_the_shipped_weights(tmp_path, monkeypatch):
-    learner, ships = Learner(make_features(5, (1, 2)), Learning(), Policy(), 0.5, seed=9), tmp_path / "ships"
-    learner.learn(300)
-    ships.mkdir()
-    save_weights(ships / "5x5-1M.npz", Weights(learner.features, learner.theta, 0.5, games=300))
-    monkeypatch.setattr("rlgo.features.weights.checkpoints_dir", lambda: ships)
-    sweep = read_sweep(write(tmp_path, 'metric = "shipped"\nseeds = 2\n'))
-    outcomes = run_sweep(sweep, jobs=2, progress=False)
-    for outcome in outcomes:
-        own, shipped = load_weights(outcome.spec.folder.weights), load_weights(ships / "5x5-1M.npz")
-        common, (a, b) = on_common_features([own, shipped], 5)
-        scores = play_fast(common, a, b, 60, 1, 0.5).scores
-        assert 0 < scores.mean() < 1
-        assert (outcome.scores["shipped"] == scores).all()
-    assert outcomes[0].win_rate("shipped") >= outcomes[1].win_rate("shipped")
-    assert "won against the shipped weights" in (sweep.folder / "table.md").read_text("utf-8")
+def test_last_weights_play_a_ring_of_others():
+    assert _ring([3]) == []
+    assert _ring([3, 5]) == [(3, 5)]
+    assert _ring([1, 2, 3, 4]) == [(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)]
+    many = _ring(list(range(100)))
+    assert len(many) == 500
+    assert Counter(i for pair in many for i in pair) == dict.fromkeys(range(100), 10)
 
 
-def test_the_best_settings_come_first_with_their_seeds_together(swept):
+def rated(sweep: Sweep, alpha: float, seed: int, elo: float | None) -> Outcome:
+    spec = sweep.runs[seed - 1]
+    config = dataclasses.replace(spec.config, run=dataclasses.replace(spec.config.run, name=f"{alpha}-{seed}"))
+    spec = dataclasses.replace(spec, values={"learning.alpha": alpha}, config=config)
+    curve = (
+        [] if elo is None else [CurvePoint(100, elo - 50, elo - 60, elo - 40), CurvePoint(150, elo, elo - 9, elo + 9)]
+    )
+    return Outcome(spec, FAILED if elo is None else "finished", curve=curve)
+
+
+def test_settings_are_ranked_by_one_number_with_intervals_over_seeds(swept):
+    """Three settings: the pooled scatter by hand, and its quantile with as many degrees of freedom as seeds allow."""
     _, sweep, _ = swept
-
-    def outcome(alpha: float, seed: int, won: float | None) -> Outcome:
-        spec = dataclasses.replace(sweep.runs[seed - 1], values={"learning.alpha": alpha})
-        found = Outcome(spec, FAILED if won is None else "finished")
-        found.scores = {} if won is None else {"members": np.full((10, 2), won)}
-        return found
-
-    played = [outcome(1.0, 1, 0.9), outcome(1.0, 2, None), outcome(2.0, 1, 0.2), outcome(2.0, 2, 0.4)]
-    played += [outcome(3.0, 1, 0.6), outcome(3.0, 2, 0.1)]
-    order = [(o.spec.values["learning.alpha"], o.spec.config.run.seed) for o in ranked(played, "members")]
+    played = [
+        rated(sweep, 1.0, 1, 500),
+        rated(sweep, 1.0, 2, None),
+        rated(sweep, 2.0, 1, 300),
+        rated(sweep, 2.0, 2, 340),
+    ]
+    played += [rated(sweep, 3.0, 1, 400), rated(sweep, 3.0, 2, 380)]
+    order = [(o.spec.values["learning.alpha"], o.seed) for o in ranked(played)]
     assert order == [(1, 1), (3, 1), (3, 2), (2, 1), (2, 2), (1, 2)]
-    means = [line.split("|")[-2].strip() for line in table(sweep, ranked(played, "members")).splitlines()[2:8]]
-    assert means == ["90.0%", "35.0%", "35.0%", "30.0%", "30.0%", ""]
+    best, second, third = settings_of(played)
+    assert [(s.elo, len(s.runs)) for s in (best, second, third)] == [(500, 1), (390, 2), (320, 2)]
+    s = ((20**2 + 20**2 + 10**2 + 10**2) / 2) ** 0.5
+    assert second.half == third.half == pytest.approx(4.3027 * s / 2**0.5, rel=1e-4)
+    assert best.half == pytest.approx(4.3027 * s, rel=1e-4)
+    assert (second.behind, third.behind) == (110, 180)
+    assert second.behind_half == pytest.approx(4.3027 * s * 1.5**0.5, rel=1e-4)
+    # One seed of each: only the games are covered, and the table says so.
+    alone = [rated(sweep, 1.0, 1, 500), rated(sweep, 2.0, 1, 300)]
+    assert [s.half for s in settings_of(alone)] == [9, 9]
+    assert "cover only the games: with one seed" in table(sweep, alone)
+    assert "cover seeds and games" in table(sweep, played)
 
 
-def test_the_table_and_the_picture(swept):
+def test_the_tables_and_the_pictures(swept, capsys):
     _, sweep, outcomes = swept
     text = (sweep.folder / "table.md").read_text("utf-8")
     assert text == table(sweep, outcomes) + "\n"
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
-    assert lines[0] == ["learning.alpha", "seed", "won against the others", "mean of seeds"]
-    best = outcomes[0]
-    low, high = clustered_interval(best.scores["members"].tolist())
-    assert lines[2] == ["0.02", "1", f"{best.win_rate('members'):.1%} ({low:.1%}-{high:.1%})", "50.0%"]
-    assert lines[4] == ["1000.0", "1", "failed", ""]
+    assert lines[0] == ["learning.alpha", "seeds", "Elo", "behind the best"]
+    best, _ = settings_of(outcomes)
+    shown = f"{best.elo:,.0f} ({best.elo - best.half:,.0f} to {best.elo + best.half:,.0f})"
+    assert lines[2] == ["0.02", "2", shown, ""]
+    assert lines[3] == ["1000.0", "0", "", ""]
     assert "* alpha-1000.0_seed-1 failed: diverged" in text
-    assert not (sweep.folder / "plot.png").exists()  # drawn by the command
-    sweep_picture(sweep.folder / "plot.png", sweep, outcomes)
-    assert (sweep.folder / "plot.png").read_bytes().startswith(b"\x89PNG")
 
-    data = [json.loads(line) for line in (sweep.folder / "sweep.jsonl").read_text("utf-8").splitlines()]
-    assert [d["name"] for d in data] == [o.spec.name for o in outcomes]
-    assert data[0]["against"]["members"] == {"games": 60, "win_rate": best.win_rate("members"), "ci95": [low, high]}
-    assert (data[0]["parameters"], data[0]["seed"], data[0]["games"]) == ({"learning.alpha": 0.02}, 1, 150)
-    assert (data[2]["state"], data[2]["against"]) == ("failed", {})
+    def rows(name: str) -> list[dict[str, str]]:
+        with (sweep.folder / name).open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+    assert [(r["learning.alpha"], r["seeds"]) for r in rows("settings.csv")] == [("0.02", "2"), ("1000.0", "0")]
+    assert float(rows("settings.csv")[0]["elo"]) == best.elo
+    runs = rows("runs.csv")
+    assert [r["run"] for r in runs] == [o.spec.name for o in outcomes]
+    assert [r["state"] for r in runs] == ["finished", "finished", "failed", "failed"]
+    assert float(runs[0]["elo_low"]) == outcomes[0].elo.low
+    assert runs[2]["elo"] == ""
+    assert [(r["run"], int(r["games"])) for r in rows("curves.csv")] == [
+        (o.spec.name, point.games) for o in outcomes for point in o.curve
+    ]
+    # Drawn by the command, from the results alone.
+    assert not (sweep.folder / "plot.png").exists()
+    again = read_results(sweep.folder)
+    assert (again[0].keys, again[0].kind) == (sweep.keys, sweep.kind)
+    assert [(o.spec.name, o.state, o.curve) for o in again[1]] == [(o.spec.name, o.state, o.curve) for o in outcomes]
+    assert cli.main(["sweep", "plot", str(sweep.folder)]) == 0
+    pictures = [sweep.folder / name for name in ("plot.png", "parameters.png")]
+    assert capsys.readouterr().out.split() == [str(picture) for picture in pictures]
+    assert all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)
     assert tomllib.loads((sweep.folder / "sweep.toml").read_text("utf-8"))["sweep"]["seeds"] == 2
+
+
+def test_runs_are_laid_over_one_another(swept, tmp_path, capsys):
+    _, sweep, outcomes = swept
+    folders = [str(o.spec.folder.path) for o in outcomes[:2]]
+    picture = tmp_path / "both.png"
+    assert cli.main(["sweep", "plot", *folders, "--games", "20", "--png", str(picture)]) == 0
+    assert capsys.readouterr().out == f"{picture}\n"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    for argv, message in (
+        ([str(tmp_path)], "expected the folder of a training run, or of a sweep that has ended"),
+        ([str(sweep.folder), "--png", str(picture)], "--png: expected folders of runs"),
+        ([folders[0], str(tmp_path)], "no checkpoint yet"),
+    ):
+        assert cli.main(["sweep", "plot", *argv]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_again_trains_only_what_is_not_finished(swept, capsys, monkeypatch):
@@ -366,7 +402,8 @@ def test_again_trains_only_what_is_not_finished(swept, capsys, monkeypatch):
     kept = {f: f.read_bytes() for name in ("table.md", "sweep.jsonl") for f in [sweep.folder / name]}
     states = {spec.folder.state: spec.folder.state.stat().st_mtime_ns for spec in sweep.runs[:2]}
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    (sweep.folder / "plot.png").unlink()
+    for picture in sweep.folder.glob("*.png"):
+        picture.unlink()
     assert cli.main(["sweep", str(path), "--jobs", "2", "--resume"]) == 0
     out, err = capsys.readouterr()
     assert out == (sweep.folder / "table.md").read_text("utf-8")
@@ -486,7 +523,7 @@ def test_a_sweep_goes_on_after_ctrl_c_and_after_kill_9(tmp_path):
     _, err = process.communicate()
     assert process.returncode == 128 + signal.SIGINT
     assert "Traceback" not in err
-    assert "[1/2] games-200_seed-1: 200 games; won" in err
+    assert "[1/2] games-200_seed-1: 200 games" in err
     assert f"interrupted: 1 of 2 runs are finished; resume with: {sweep.resume_command}" in err
     # The run saved its state, and is no longer at work.
     assert not long.folder.in_use()
