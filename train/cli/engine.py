@@ -30,6 +30,7 @@ from train.cli.options import (
     count,
     one_of,
     option,
+    player_names,
     within,
     write_json,
 )
@@ -237,7 +238,16 @@ def analyze(
     whole_game: Annotated[
         bool, option("--game", "Analyse every position: the curve of the game, and its turning points.")
     ] = False,
-    player: Player = "dyna2",
+    player: Annotated[
+        str | None,
+        option(
+            "--player",
+            "Who analyses.",
+            show_default="dyna2; rlgo with --game",
+            metavar="SPEC",
+            autocompletion=player_names,
+        ),
+    ] = None,
     move: Annotated[int | None, option("--move", "Analyse the position after N moves.", count(0))] = None,
     komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
@@ -246,20 +256,29 @@ def analyze(
     ] = 10,
     json_file: JsonFile = None,
     png: PngFile = None,
+    sgf: Annotated[
+        Path | None, option("--sgf", "With --game: write the record with the analysis in it.", metavar="FILE")
+    ] = None,
 ) -> int:
     """Show the value of every move, or the curve of a whole game.
 
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Dyna-2 also shows the
     values by its long-term memory alone, and the shapes whose short-term weights changed most. --komi is for records
-    that do not state theirs. Ctrl-C ends the search and shows its result so far.
+    that do not state theirs. Ctrl-C ends the search and shows its result so far. --sgf writes all that the record had,
+    and comments, marks and better moves, for Sabaki, KaTrain and others.
     """
     check_outputs(json_file, png)
+    check_writable(sgf, "--sgf")
+    if sgf is not None and not whole_game:
+        raise RlgoError("--sgf: expected --game with it")
 
-    from rlgo.go.sgf import BadMove, load_sgf, record_note
+    from rlgo.base.files import write_atomically
+    from rlgo.go.sgf import BadMove, load_sgf, read_sgf_file, record_note
     from train.config import BoardConfig
     from train.play.analyze import Analysis
     from train.play.analyze import analyze as analyze_position
-    from train.play.curve import Curve, curve_of
+    from train.play.curve import Curve, annotate, curve_of
+    from train.play.record import Record
     from train.players.spec import make_player
 
     try:
@@ -270,7 +289,7 @@ def analyze(
         message(f"rlgo: {file}: {note}")
     if move is not None and game.n_played < move:
         raise RlgoError(f"--move {move}: the record has {game.n_played} moves")
-    asked = make_player(player, game.size, seed)
+    asked = make_player(player or ("rlgo" if whole_game else "dyna2"), game.size, seed)
     asked.warm_up()
     result: Analysis | Curve
     try:
@@ -280,6 +299,10 @@ def analyze(
         asked.close()
     print(result.text(top, unicode_output()))
     write_json(json_file, result.to_json())
+    if sgf is not None and isinstance(result, Curve):
+        record = Record.read(read_sgf_file(file), komi)
+        annotate(record, result)
+        write_atomically(sgf, record.write())
     if png is not None:
         from train.play.analysis_pictures import analysis_picture, curve_picture
 
