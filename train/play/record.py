@@ -23,7 +23,8 @@ _LETTERS = {color: letter for letter, color in _COLORS.items()}
 # What a record says about its game, in the order in which it is shown.
 INFO = {
     "PB": "Black", "BR": "Black's rank", "BT": "Black's team", "PW": "White", "WR": "White's rank",
-    "WT": "White's team", "RE": "Result", "HA": "Handicap", "KM": "Komi", "RU": "Rules", "TM": "Time", "OT": "Overtime", "EV": "Event",
+    "WT": "White's team", "RE": "Result", "HA": "Handicap", "KM": "Komi", "RU": "Rules", "TM": "Time",
+    "OT": "Overtime", "EV": "Event",
     "RO": "Round", "GN": "Game", "DT": "Date", "PC": "Place", "ON": "Opening", "SO": "Source", "AN": "Annotated by",
     "US": "Entered by", "CP": "Copyright", "GC": "Remark",
 }  # fmt: skip
@@ -143,6 +144,34 @@ class Record:
         node = self._variation(at, index).node
         self._follow(*_path(node))
 
+    def go_along(self, moves: Sequence[tuple[int, int]]) -> None:
+        """Let the line be these moves, (colour, point) each, from the beginning on; the record gets those it lacks.
+
+        RlgoError if one is illegal.
+        """
+        if self.game.moves == list(moves):
+            return
+        node = self._line[0]
+        for move in moves[_move(node, self.game.size) == moves[0] :]:
+            node = self._next(node, *move)
+        line = _path(node)
+        self._set(line, read_sgf(self._written(line), self._komi))
+
+    def _next(self, node: Node, color: int, p: int) -> Node:
+        """Return the node of a move after another, a new one if there is none."""
+        here: Node | None = node
+        while here is not None:
+            found = next((child for child in here if _move(child, self.game.size) == (color, p)), None)
+            if found is not None:
+                return found
+            here = next((child for child in here if not _has_move(child)), None)
+        return self._new(node, color, p)
+
+    def _new(self, parent: Node, color: int, p: int) -> Node:
+        node = parent.new_child()
+        node.set_move(_LETTERS[color], None if p == PASS else to_row_col(p, self.game.size))
+        return node
+
     def _variation(self, at: int, index: int) -> Variation:
         known = self.variations(at)
         if not 0 <= index < len(known):
@@ -156,12 +185,9 @@ class Record:
 
         game : the game with this move, if it is known, which saves reading it again
         """
-        parent = self._stretch(at)[-1]
-        place = None if point == PASS else to_row_col(point, self.game.size)
         node = next((v.node for v in self.variations(at) if v.move == (color, point) and _has_move(v.node)), None)
         if node is None:
-            node = parent.new_child()
-            node.set_move(_LETTERS[color], place)
+            node = self._new(self._stretch(at)[-1], color, point)
             self._own.add(id(node))
         line = _path(node)
         self._set(line, read_sgf(self._written(line), self._komi) if game is None else game)
@@ -225,8 +251,7 @@ class Record:
         for i, (color, p) in enumerate(moves):
             known = next((child for child in node if _move(child, size) == (color, p)), None)
             if known is None:
-                known = node.new_child()
-                known.set_move(_LETTERS[color], None if p == PASS else to_row_col(p, size))
+                known = self._new(node, color, p)
                 if i == 0:
                     set_text(known, "N", name)
             node = known
