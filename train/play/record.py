@@ -21,13 +21,10 @@ from rlgo.go.sgf import STATED_ENCODING, read_sgf, write_sgf
 _COLORS = {"b": BLACK, "w": WHITE}
 _LETTERS = {color: letter for letter, color in _COLORS.items()}
 # What a record says about its game, in the order in which it is shown.
-INFO = {
-    "PB": "Black", "BR": "Black's rank", "BT": "Black's team", "PW": "White", "WR": "White's rank",
-    "WT": "White's team", "RE": "Result", "HA": "Handicap", "KM": "Komi", "RU": "Rules", "TM": "Time",
-    "OT": "Overtime", "EV": "Event",
-    "RO": "Round", "GN": "Game", "DT": "Date", "PC": "Place", "ON": "Opening", "SO": "Source", "AN": "Annotated by",
-    "US": "Entered by", "CP": "Copyright", "GC": "Remark",
-}  # fmt: skip
+INFO = (
+    "PB", "BR", "BT", "PW", "WR", "WT", "RE", "HA", "KM", "RU", "TM", "OT", "EV", "RO", "GN", "DT", "PC", "ON", "SO",
+    "AN", "US", "CP", "GC",
+)  # fmt: skip
 
 Node = Any  # sgfmill.sgf.Tree_node; sgfmill has no types
 

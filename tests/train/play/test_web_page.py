@@ -15,7 +15,7 @@ import pytest
 import train
 
 FOLDER = Path(train.__file__).parent / "play" / "web"
-VIEWS = ("play", "watch", "probe", "compare", "runs")
+VIEWS = ("play", "review", "watch", "probe", "compare", "runs")
 
 
 def digest_of_sources(page: Path) -> str:
@@ -34,7 +34,7 @@ def test_build_is_not_stale():
 
 def test_page_is_small_and_needs_nothing_from_elsewhere():
     files = list((FOLDER / "static").iterdir())
-    assert sum(path.stat().st_size for path in files) < 500_000
+    assert sum(path.stat().st_size for path in files) < 200_000
     index = (FOLDER / "static" / "index.html").read_text()
     assert "http" not in index
     assert not re.search(r"<style| style=|<script>", index)  # a strict Content-Security-Policy would refuse them
@@ -92,11 +92,18 @@ def begin(page, size: int = 5, white: str = "mc_rave", settings: str = "sims=300
     dialog.get_by_label("Black", exact=True).select_option(black)
     dialog.get_by_label("White", exact=True).select_option(white)
     if white != "human":
+        open_advanced(dialog)
         dialog.get_by_label("Settings of White").fill(settings)
     dialog.get_by_label("Board").select_option(str(size))
     dialog.get_by_role("button", name="Begin").click()
     dialog.wait_for(state="hidden")
     page.locator(f".board[data-size='{size}']").first.wait_for()
+
+
+def open_advanced(dialog) -> None:
+    """Show the settings in the dialog of a new game, which stay shown afterwards."""
+    if not dialog.get_by_label("Settings of White").is_visible():
+        dialog.get_by_text("Advanced").click()
 
 
 def cell(page, vertex: str, content: str):
@@ -154,8 +161,9 @@ def test_a_strength_is_one_of_the_settings_and_replaces_others(page):
     page.keyboard.press("n")
     dialog = page.get_by_role("dialog", name="New game")
     dialog.get_by_label("White", exact=True).select_option("rlgo")
-    settings, strength = dialog.get_by_label("Settings of White"), dialog.get_by_label("Strength of White")
-    assert strength.locator("option").count() == 11
+    open_advanced(dialog)
+    settings, strength = dialog.get_by_label("Settings of White"), dialog.get_by_label("Level of White")
+    assert strength.locator("option").count() == 12
     settings.fill("sims=50,resign=0.1")
     settings.blur()
     strength.select_option("3")
@@ -203,6 +211,7 @@ def test_players_can_be_changed_during_a_game(page):
     page.keyboard.press("n")
     dialog = page.get_by_role("dialog", name="New game")
     dialog.get_by_label("White", exact=True).select_option("mc_rave")
+    open_advanced(dialog)
     dialog.get_by_label("Settings of White").fill("sims=300")
     dialog.get_by_role("button", name="Change players only").click()
     dialog.wait_for(state="hidden")

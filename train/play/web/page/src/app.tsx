@@ -10,6 +10,7 @@ import { KeysButton, KeysDialog } from "./keys";
 import { dismiss, spoken, toasts } from "./notices";
 import { PlayView } from "./play";
 import { ProbeView } from "./probe";
+import { ReviewView } from "./review";
 import { RunsView } from "./runs";
 import { hello, isConnected } from "./server";
 import { openSgf } from "./table";
@@ -19,6 +20,7 @@ import { WatchView } from "./watch";
 
 const CONTENT: Record<View, () => JSX.Element> = {
   play: PlayView,
+  review: ReviewView,
   watch: WatchView,
   probe: ProbeView,
   compare: CompareView,

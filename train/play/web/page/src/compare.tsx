@@ -106,7 +106,7 @@ function SidePanel({ side, quantity }: { side: Side; quantity: string }): JSX.El
       <Legend quantity={quantity} heat={heat} />
       <dl class="numbers">
         <Fact name="Best move" value={result?.chosen ?? result?.moves[0] ?? "–"} />
-        <Fact name="P(Black wins)" value={`${percent(valueOf(result))} %`} />
+        <Fact name="Black’s chance" value={`${percent(valueOf(result))} %`} />
         <Fact name={result?.unit === "positions" ? "Positions" : "Simulations"} value={whole(result?.count)} />
         <Fact name="Per second" value={result ? compact(Math.round(result.per_second)) : "–"} />
       </dl>
