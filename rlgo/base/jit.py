@@ -1,13 +1,10 @@
-"""Everything specific to numba: the decorators, the cache of machine code, and random numbers for kernels.
+"""Everything specific to numba: the decorators, and random numbers, atomics and copies for kernels.
 
 Nothing here knows about Go; to learn the engine, start with `board.py`.
 
 How kernels are written
 -----------------------
-* *The cache.* numba's own cache checks only the file that defines a function. If a callee or a constant changes in
-  another file, it silently keeps stale machine code. Here the machine code of a module is kept in a folder named after
-  a digest of all sources that it depends on (`sources.py`). A change starts an empty folder for the affected
-  modules, and all copies of the same sources share one.
+* *The cache* of machine code depends on the sources of all that a kernel calls: `machine_code.py`.
 * *Arguments* are passed in NamedTuples of arrays, records and numbers, nested as needed. They cost nothing: numba
   passes their fields one by one, and reference counting is off (see `njit`). No kernel takes more than eight arguments.
 * *Indices* are wrapped in ``np.uint64(...)`` in hot code. A signed index may be negative, counting from the end, so
@@ -20,131 +17,29 @@ How kernels are written
 
 from __future__ import annotations
 
-import atexit
-import getpass
-import os
-import shutil
-import stat
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from numbers import Integral
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
 from numba.core import cgutils, types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.types.misc import unliteral
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
 
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.parts import PartCompiler, rebuild_part, reduce_part
-from rlgo.base.sources import PACKAGES, ROOT, kernel_digest
+from rlgo.base.machine_code import CACHE_DIR, KernelCache, PartCache
+from rlgo.base.parts import PartCompiler
+from rlgo.base.sources import kernel_digest
 
-_COMPILED_FOLDERS = tuple(ROOT / package for package in PACKAGES)
-_VERSIONS_KEPT = 4  # of each folder of machine code
-_PREFIX = "kernels-"
 _TICK_SECONDS = 5.0  # between two dots while something is compiled
-_compiled: set[str] = set()  # already announced in this process
 
-
-class CacheFolders(NamedTuple):
-    """Where machine code is."""
-
-    written: Path
-    read_only: Path | None  # searched as well: a cache that comes with a container or a cluster
-
-
-def _cache_folders() -> CacheFolders:
-    """Find the folders of all machine code, and delete all but the latest few of other numba or numpy versions.
-
-    A folder that cannot be written is still read. What it lacks goes to a folder of the user's among the temporary
-    files, which outlasts the process, so that the next one need not compile it again.
-    """
-    # Python environments share it, and numpy may not be able to read what another version has pickled.
-    name = f"{_PREFIX}numba-{numba.__version__}-numpy-{np.__version__}"
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    chosen = os.environ.get("RLGO_CACHE_DIR") or ("" if home.startswith("~") else os.path.join(home, "rlgo"))
-    if chosen and _can_write(Path(chosen) / name):
-        found = CacheFolders(Path(chosen) / name, None)
-    else:
-        shared = Path(chosen) / name if chosen and (Path(chosen) / name).is_dir() else None
-        found = CacheFolders(_private_folder(chosen) / name, shared)
-    _can_write(found.written)
-    _keep_latest(found.written, _PREFIX)
-    return found
-
-
-def _can_write(folder: Path) -> bool:
-    """Make a folder if there is none, and return whether files can be made in it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink(missing_ok=True)
-    except OSError:
-        return False
-    return True
-
-
-def _private_folder(unwritable: str) -> Path:
-    """Return the user's own folder among the temporary files. It is said when it is made, and only then."""
-    folder = Path(tempfile.gettempdir(), f"rlgo-cache-{os.getuid() if hasattr(os, 'getuid') else getpass.getuser()}")
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError:
-        if _is_ours(folder):
-            return folder
-        # Machine code that others could replace is not loaded. This process's children share the new folder.
-        os.environ["RLGO_CACHE_DIR"] = base = tempfile.mkdtemp(prefix="rlgo-cache-")
-        atexit.register(shutil.rmtree, base, ignore_errors=True)
-        return Path(base)
-    why = f"{unwritable} cannot be written" if unwritable else "there is no home folder"
-    print(f"rlgo: {why}: machine code is kept in {folder} (or in RLGO_CACHE_DIR)", file=sys.stderr, flush=True)
-    return folder
-
-
-def _is_ours(folder: Path) -> bool:
-    """Return whether a folder belongs to this user, and nobody else can write to it."""
-    found = folder.lstat()
-    owner = os.getuid() if hasattr(os, "getuid") else found.st_uid
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == owner and (os.name != "posix" or not found.st_mode & 0o022)
-
-
-def _keep_latest(folder: Path, prefix: str) -> None:
-    """Mark a folder as the latest, and delete all but the latest few of its siblings with this prefix."""
-    with suppress(OSError):  # another process may be deleting them
-        os.utime(folder)
-        others = sorted(folder.parent.glob(f"{prefix}*"), key=lambda p: p.stat().st_mtime, reverse=True)
-        for old in others[_VERSIONS_KEPT:]:
-            shutil.rmtree(old, ignore_errors=True)
-
-
-def _folder_for(what: str, digest: str) -> Path:
-    """Return the folder for what is built from sources with this digest."""
-    folder = CACHE_DIR / f"{what}-{digest}"
-    with suppress(OSError):  # without it, nothing can be saved, which is said when something should be
-        if folder.is_dir():
-            os.utime(folder)
-        else:
-            folder.mkdir(parents=True, exist_ok=True)
-            _keep_latest(folder, f"{what}-")
-    return folder
-
-
-def _read_only(path: Path) -> Path | None:
-    """Return the counterpart, in the cache that can only be read, of a path in the one that can be written."""
-    return None if _READ_ONLY_DIR is None else _READ_ONLY_DIR / path.relative_to(CACHE_DIR)
-
-
-CACHE_DIR, _READ_ONLY_DIR = _cache_folders()
 numba.config.CACHE_DIR = str(CACHE_DIR / f"others-{kernel_digest()}")  # for users' kernels, which call ours
 # Vectorise sums over short constant loops (off in numba by default): 18 ns against 83 ns for
 # `incremental._renew_strip`.
@@ -172,7 +67,7 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
         dispatcher = numba.njit(**options)(f)
         if numba.config.DISABLE_JIT:
             return dispatcher  # a plain function
-        dispatcher._cache = _KernelCache(f)
+        dispatcher._cache = KernelCache(f, _announce)
         return _as_parts(dispatcher, options)
 
     return decorate if function is None else decorate(function)
@@ -190,8 +85,8 @@ def _as_parts(dispatcher: Any, options: dict[str, Any]) -> Any:
     def part() -> Any:
         compiled = numba.njit(**options, no_cpython_wrapper=True, pipeline_class=PartCompiler)(dispatcher.py_func)
         compiled._compiling_counter = dispatcher._compiling_counter  # by which numba detects recursion
-        if _CopiesShare.is_ours(dispatcher.py_func):
-            compiled._cache = _PartCache(dispatcher.py_func)
+        if PartCache.can_hold(dispatcher.py_func):
+            compiled._cache = PartCache(dispatcher.py_func, _announce)
         return compiled
 
     def get_call_template(args: Any, kws: Any) -> Any:
@@ -200,115 +95,6 @@ def _as_parts(dispatcher: Any, options: dict[str, Any]) -> Any:
     dispatcher.get_call_template = get_call_template
     dispatcher.get_overload = lambda signature: part().get_overload(signature)
     return dispatcher
-
-
-class _CopiesShare(_CacheLocator):
-    """Locate the machine code of our sources: one place for all copies of them, installed or not.
-
-    numba's own locators name the folder after the path of the source, so each copy would compile everything again.
-    They also test whether it is writable, once per kernel at each start.
-    """
-
-    subfolder = ""
-
-    @staticmethod
-    def is_ours(function: Any) -> bool:
-        """Return whether the name of the cache folder identifies the function's source."""
-        file = Path(function.__code__.co_filename).resolve()
-        return any(folder in file.parents for folder in _COMPILED_FOLDERS)
-
-    @classmethod
-    def from_function(cls, function: Any, file: str) -> _CopiesShare | None:
-        """Return the locator for one of our functions, None for others."""
-        return cls(function, file) if cls.is_ours(function) else None
-
-    def __init__(self, function: Any, file: str) -> None:
-        self._py_file = file  # numba uses it in warnings about functions that cannot be cached
-        module = ".".join(Path(file).resolve().relative_to(ROOT).with_suffix("").parts)
-        self._digest = kernel_digest(module)
-        self._path = _folder_for(module, self._digest) / self.subfolder
-        with suppress(OSError):
-            self._path.mkdir(parents=True, exist_ok=True)
-        self.read_only = _read_only(self._path)
-        self._line = function.__code__.co_firstlineno
-
-    def get_cache_path(self) -> str:
-        return str(self._path)
-
-    def get_source_stamp(self) -> str:
-        return self._digest
-
-    def get_disambiguator(self) -> str:
-        return str(self._line)
-
-
-class _KernelPlaces(CompileResultCacheImpl):
-    """numba's cache of compiled functions, with our own location for ours; tests' and users' stay in numba's."""
-
-    _locator_classes = [_CopiesShare, *CompileResultCacheImpl._locator_classes]  # noqa: RUF012  # as in numba
-
-
-class _PartsShare(_CopiesShare):
-    """Locate parts, which have the same names as the functions that Python calls."""
-
-    subfolder = "parts"
-
-
-class _PartPlaces(CompileResultCacheImpl):
-    """numba's cache of compiled functions, for parts."""
-
-    _locator_classes = [_PartsShare]  # noqa: RUF012  # as in numba
-
-    def reduce(self, result: Any) -> tuple[Any, ...]:
-        return reduce_part(result)
-
-    def rebuild(self, target_context: Any, data: tuple[Any, ...]) -> Any:
-        return rebuild_part(target_context, data)
-
-    def check_cachable(self, result: Any) -> bool:
-        return not result.library.has_dynamic_globals  # addresses in this process; its callers may not need them
-
-
-class _KernelCache(FunctionCache):
-    """numba's cache of one function, which also reads a cache that cannot be written.
-
-    If saving fails, as on a full disk, the program goes on.
-    """
-
-    _impl_class = _KernelPlaces
-
-    def __init__(self, function: Any) -> None:
-        super().__init__(function)
-        locator = self._impl.locator
-        shared = getattr(locator, "read_only", None)
-        self._shared = shared and IndexDataCacheFile(
-            cache_path=str(shared), filename_base=self._impl.filename_base, source_stamp=locator.get_source_stamp()
-        )
-
-    def _load_overload(self, signature: Any, target_context: Any) -> Any:
-        found = super()._load_overload(signature, target_context)
-        if found is not None or self._shared is None or not self._enabled:
-            return found
-        with suppress(OSError):
-            data = self._shared.load(self._index_key(signature, target_context.codegen()))
-            return None if data is None else self._impl.rebuild(target_context, data)
-        return None
-
-    def save_overload(self, signature: Any, code: Any) -> None:
-        try:
-            super().save_overload(signature, code)
-        except OSError as error:
-            _say_what_is_lost(error.strerror)
-
-
-class _PartCache(_KernelCache):
-    _impl_class = _PartPlaces
-
-
-@cache
-def _say_what_is_lost(reason: str | None) -> None:
-    text = f"rlgo: {CACHE_DIR}: machine code cannot be saved and will be compiled again next time: {reason}"
-    print(text, file=sys.stderr, flush=True)
 
 
 def inline(function: Any) -> Any:
@@ -334,40 +120,56 @@ def callback(signature: str, function: Any) -> Any:
     return numba.cfunc(signature, error_model="numpy")(function)
 
 
+class _Work:
+    """Work that may have to compile first."""
+
+    def __init__(self, what: str):
+        self.what = what
+        self.start = 0.0  # of compiling; 0 before it
+        self.is_over = threading.Event()
+
+    def announce(self) -> None:
+        """Say on stderr that something is compiled, and then show that it goes on."""
+        self.start = time.perf_counter()
+        print(f"compiling {self.what} (first use only) ...", end=" ", file=sys.stderr, flush=True)
+        threading.Thread(target=self._tick, daemon=True).start()
+
+    def _tick(self) -> None:
+        while not self.is_over.wait(_TICK_SECONDS):
+            print(".", end="", file=sys.stderr, flush=True)
+
+
+_work: list[_Work] = []  # the innermost last
+
+
+def _announce() -> None:
+    """Say what has to be compiled now. Outside of any work, compiling is a matter of moments."""
+    if _work and not any(work.start for work in _work):
+        _work[-1].announce()
+
+
 @contextmanager
 def compiling(what: str) -> Iterator[None]:
-    """Report on stderr that something is being compiled, unless this version of it was compiled before.
+    """Report on stderr if something has to be compiled, because the cache has no machine code for this machine.
 
     Parameters
     ----------
     what : name shown to users, for instance ``"self-play, 9x9"``
     """
-    marker = _folder_for("done", kernel_digest()) / "".join(c if c.isalnum() else "-" for c in what)
-    shared = _read_only(marker)
-    if what in _compiled or marker.exists() or (shared and shared.exists()) or numba.config.DISABLE_JIT:
-        _compiled.add(what)  # the marker may vanish: newer sources delete older folders
-        yield
-        return
-    print(f"compiling {what} (first use only) ...", end=" ", file=sys.stderr, flush=True)
-    start, is_over = time.perf_counter(), threading.Event()
-
-    def tick() -> None:
-        while not is_over.wait(_TICK_SECONDS):
-            print(".", end="", file=sys.stderr, flush=True)
-
-    threading.Thread(target=tick, daemon=True).start()
+    work = _Work(what)
+    _work.append(work)
     try:
         yield
     except BaseException:
-        print(file=sys.stderr)
+        if work.start:
+            print(file=sys.stderr)
         raise
+    else:
+        if work.start:
+            print(f"{time.perf_counter() - work.start:.0f} s", file=sys.stderr, flush=True)
     finally:
-        is_over.set()
-    print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-    _compiled.add(what)
-    with suppress(OSError):
-        marker.parent.mkdir(exist_ok=True)  # newer sources may have deleted it
-        marker.touch()
+        work.is_over.set()
+        _work.remove(work)
 
 
 # ---------------------------------------------------------------------------------------------

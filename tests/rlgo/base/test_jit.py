@@ -8,13 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
 
-from rlgo.base import jit
+from rlgo.base import jit, machine_code
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -26,44 +27,67 @@ def test_old_machine_code_is_deleted_and_nothing_else(tmp_path: Path, monkeypatc
             (tmp_path / name).mkdir()
             (tmp_path / name / "file").touch()
             os.utime(tmp_path / name, (i, i))
-    now = jit._cache_folders().written
-    jit._cache_folders()
+    now = machine_code._cache_folders().written
+    machine_code._cache_folders()
     assert {path.name for path in tmp_path.glob("kernels-*")} == {"kernels-3", "kernels-4", "kernels-5", now.name}
     assert len([*tmp_path.glob("photos-*/file")]) == 6
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
-def test_compiling_is_told_once(tmp_path: Path, monkeypatch, capsys) -> None:
-    """To each process once, and to none as long as the machine code is kept."""
-    monkeypatch.setattr(jit, "CACHE_DIR", tmp_path)
-    monkeypatch.setattr(jit, "_READ_ONLY_DIR", None)
+def test_compiling_is_announced_when_it_happens(tmp_path: Path, monkeypatch, capsys) -> None:
+    """Once for some work with all its details, and only where there is no machine code."""
 
-    def told() -> str:
+    def double(x):
+        return 2 * x
+
+    def said(folder: str) -> str:
+        """Do some work as a new process would, with the machine code in a folder."""
+        kernel = jit.njit(double)
+        (tmp_path / folder).mkdir(exist_ok=True)
+        monkeypatch.setattr(kernel._cache, "_cache_file", machine_code._Files(tmp_path / folder, "double", "stamp"))
         with jit.compiling("a game, 9x9"):
-            pass
+            assert kernel(2) == 4
+            with jit.compiling("a detail"):
+                assert kernel(1.5) == 3
+        with jit.compiling("another game"):
+            assert kernel(3) == 6
         return capsys.readouterr().err
 
-    def another_process() -> None:
-        monkeypatch.setattr(jit, "_compiled", set())
+    once = r"compiling a game, 9x9 \(first use only\) \.\.\. \d+ s\n"
+    assert re.fullmatch(once, said("here"))
+    assert said("here") == ""
+    assert re.fullmatch(once, said("elsewhere"))
+    for file in (tmp_path / "here").iterdir():
+        file.write_bytes(file.read_bytes()[:-1])  # as after a power cut
+    assert re.fullmatch(once, said("here"))
+    assert said("here") == ""
 
-    another_process()
-    assert re.fullmatch(r"compiling a game, 9x9 \(first use only\) \.\.\. \d+ s\n", told())
-    another_process()
-    assert told() == ""
-    shutil.rmtree(tmp_path)  # newer sources delete what older ones left
-    assert told() == ""
-    another_process()
-    assert told() != ""
-    assert told() == ""
+
+def test_processes_that_compile_at_the_same_time_keep_their_machine_code_apart(tmp_path: Path) -> None:
+    """With numba's index, several signatures get the same file."""
+
+    def save(process: int) -> None:
+        files = machine_code._Files(tmp_path, "kernel", "stamp")
+        for signature in range(20):
+            files.save((process, signature), f"code {process} {signature}")
+
+    with ThreadPoolExecutor(8) as executor:
+        list(executor.map(save, range(8)))
+    files = machine_code._Files(tmp_path, "kernel", "stamp")
+    assert {k: files.load(k) for k in np.ndindex(8, 20)} == {(p, s): f"code {p} {s}" for p, s in np.ndindex(8, 20)}
+    assert machine_code._Files(tmp_path, "kernel", "changed").load((0, 0)) is None
+    assert machine_code._Files(tmp_path, "kern", "stamp").load((0, 0)) is None
+    assert len([*tmp_path.iterdir()]) == 160
+    files.flush()
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
-def test_long_compiling_shows_that_it_goes_on(tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(jit, "CACHE_DIR", tmp_path)
-    monkeypatch.setattr(jit, "_READ_ONLY_DIR", None)
+def test_long_compiling_shows_that_it_goes_on(monkeypatch, capsys) -> None:
     monkeypatch.setattr(jit, "_TICK_SECONDS", 0.001)
     told = ""
     with jit.compiling("a game that takes long, 9x9"):
+        jit._announce()
         while "... .." not in told:
             told += capsys.readouterr().err
     assert told.startswith("compiling a game that takes long, 9x9 (first use only) ... ..")
@@ -71,10 +95,10 @@ def test_long_compiling_shows_that_it_goes_on(tmp_path: Path, monkeypatch, capsy
 
 def test_another_numpy_has_machine_code_of_its_own(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("RLGO_CACHE_DIR", str(tmp_path))
-    here = jit._cache_folders().written
-    assert jit._cache_folders().written == here
+    here = machine_code._cache_folders().written
+    assert machine_code._cache_folders().written == here
     monkeypatch.setattr("numpy.__version__", "9.9")
-    assert jit._cache_folders().written != here
+    assert machine_code._cache_folders().written != here
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
@@ -170,15 +194,15 @@ def test_a_private_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypat
     """Machine code is loaded without a check: whoever can write it can run it."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("RLGO_CACHE_DIR", "unchanged")
-    own = jit._private_folder("")
-    assert jit._private_folder("") == own
+    own = machine_code._private_folder("")
+    assert machine_code._private_folder("") == own
     own.chmod(0o777)
-    other = jit._private_folder("")
+    other = machine_code._private_folder("")
     assert other != own
     assert other.stat().st_mode & 0o077 == 0
     own.rmdir()
     own.symlink_to(other)
-    assert jit._private_folder("") not in (own, other)
+    assert machine_code._private_folder("") not in (own, other)
 
 
 def test_without_a_home_the_cache_is_among_the_temporary_files(tmp_path: Path, monkeypatch) -> None:
@@ -186,7 +210,7 @@ def test_without_a_home_the_cache_is_among_the_temporary_files(tmp_path: Path, m
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    found = jit._cache_folders()
+    found = machine_code._cache_folders()
     assert found.read_only is None
     assert found.written.parent.parent == tmp_path
     assert not (Path.cwd() / "~").exists()
@@ -195,9 +219,9 @@ def test_without_a_home_the_cache_is_among_the_temporary_files(tmp_path: Path, m
 @pytest.mark.process
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_what_kernels_call_is_compiled_once_for_all_of_them(tmp_path: Path) -> None:
-    environment = os.environ | {"RLGO_CACHE_DIR": str(tmp_path), "NUMBA_DEBUG_CACHE": "1"}
+    environment = os.environ | {"RLGO_CACHE_DIR": str(tmp_path)}
 
-    def call(kernel: str) -> str:
+    def files_after(kernel: str) -> dict[Path, int]:
         program = (
             f"from rlgo.base.jit import *; rng = make_rng(1); {kernel}; print('signatures', random_u64.signatures)"
         )
@@ -205,11 +229,10 @@ def test_what_kernels_call_is_compiled_once_for_all_of_them(tmp_path: Path) -> N
             [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
         )
         assert "signatures []" in done.stdout  # only what Python calls has any
-        return "\n".join(line for line in done.stdout.splitlines() if "jit.random_u64" in line)
+        return {path: path.stat().st_mtime_ns for path in tmp_path.rglob("parts/jit.random_u64*")}
 
-    assert "data saved" in call("random_unit(rng)")
-    assert "data loaded" in (said := call("random_below(rng, 5)"))
-    assert "data saved" not in said
+    assert len(saved := files_after("random_unit(rng)")) == 1
+    assert files_after("random_below(rng, 5)") == saved  # loaded, not saved again
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
