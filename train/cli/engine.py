@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -182,6 +184,9 @@ def gtp(
     log: Annotated[
         Path | None, option("--log", "Append commands, answers and searches to this file.", metavar="FILE")
     ] = None,
+    queries: Annotated[
+        bool, option("--queries", "Speak KataGo's analysis protocol, JSON in place of GTP, for KaTrain.")
+    ] = False,
 ) -> None:
     """Run a GTP engine on standard input and output.
 
@@ -195,6 +200,9 @@ def gtp(
     from rlgo.play.gtp import GtpEngine, run
     from train.players.spec import make_player
 
+    if queries:
+        answer_queries(lambda size: make_player(spec, size))
+        return
     with contextlib.ExitStack() as stack:
         options = {"log": stack.enter_context(LogFile(log))} if log else {}
         engine = GtpEngine(
@@ -205,11 +213,34 @@ def gtp(
             all_alive=all_alive,
             early_pass=early_pass,
             make=lambda size: make_player(spec, size),
+            title=_title(spec),
             **options,
         )
         stack.callback(engine.session.close)
         message(f"rlgo: {engine.player.name} is ready")
         run(engine)
+
+
+def _title(spec: str) -> str:
+    """Tell in a few words which player a spec is: ``level 3``, ``mc_rave,sims=200``; "" for the default one."""
+    name, *settings = spec.split(",")
+    levels = [setting.partition("=")[2] for setting in settings if setting.startswith("strength=")]
+    if name == ENGINE:
+        return " ".join(
+            [*(f"level {level}" for level in levels), *(s for s in settings if not s.startswith("strength="))]
+        )
+    return spec
+
+
+def answer_queries(make: Callable[[int], Any]) -> None:
+    """Answer the questions on standard input, in KataGo's analysis protocol."""
+    from rlgo.play.gtp.queries import AnalysisEngine
+
+    def write(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    AnalysisEngine(make, write).run(sys.stdin)
 
 
 @app.command("cgos")
