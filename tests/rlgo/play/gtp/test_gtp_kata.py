@@ -60,9 +60,13 @@ def test_ownership_root_and_number_of_moves() -> None:
     root = answer.partition("rootInfo ")[2].split()
     lead = float(root[root.index("scoreLead") + 1])
     assert sum(owners) - gtp.game.komi == pytest.approx(lead, abs=0.1)
-    corner = size * (size - 1)  # A1, where the best line begins: the side to play owns it, whoever that is
-    white = [float(x) for x in gtp.ok("kata-analyze w 10 ownership true").partition("ownership ")[2].split()]
-    assert (owners[corner] > 0.2, white[corner] > 0.2) == (True, True)
+    lines = [(c.line, float(c.visits)) for c in gtp.engine.player.candidates(gtp.game)]
+    map_of_black = Ownership.after(gtp.game, lines).map[::-1].ravel()
+    assert owners == pytest.approx(map_of_black, abs=0.001)
+    white = gtp.game.copy()
+    white.to_play = 2
+    told = [float(x) for x in gtp.ok("kata-analyze w 10 ownership true").partition("ownership ")[2].split()]
+    assert told == pytest.approx(-Ownership.after(white, lines).map[::-1].ravel(), abs=0.001)  # White's view
 
 
 @pytest.mark.parametrize("args", ["x", "b x", "b ownership maybe", "interval", "b maxmoves"])
