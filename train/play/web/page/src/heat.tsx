@@ -70,11 +70,12 @@ export function heatOf(search: Search | null, key: string, size: number, all = f
   const isReversed = quantity.isValue && search.to_play === "white";
   const best = isReversed ? Math.min(...numbers) : Math.max(...numbers);
   const worst = quantity.isValue ? best + (isReversed ? FAR : -FAR) : 0;
+  const isCounted = (search.columns.visits ?? []).some((n) => (n ?? 0) > 1);
   const spread = Math.max(...numbers) - Math.min(...numbers);
   const marks = known.map(({ point, number, i }): Mark => {
     const { fill, ink } = sequential(best === worst ? 1 : (number - worst) / (best - worst));
     const visits = key === "visits" || key === "share" ? null : search.columns.visits?.[i];
-    const small = visits && !all ? shortText(visits, QUANTITIES.visits!, 0) : undefined;
+    const small = visits && isCounted && !all ? shortText(visits, QUANTITIES.visits!, 0) : undefined;
     return { point, fill, ink, text: shortText(number, quantity, spread), small, isBest: i === 0 };
   });
   return { marks, best, worst };

@@ -61,7 +61,7 @@ export function PlayView(): JSX.Element {
         </section>
         <ScoreCard />
         <section class="card" aria-label="Game">
-          <div class="row buttons">
+          <div class="row buttons even">
             <Button onClick={openNewGame} shortcut="n" primary>
               New game
             </Button>

@@ -175,7 +175,7 @@ function Files(): JSX.Element {
 
 function Values(): JSX.Element {
   const all = opinions.value;
-  if (all.length < 2) return <Numbers opinion={all[0] ?? null} title={<h3>{all[0]?.weights ?? "…"}</h3>} />;
+  if (all.length < 2) return <Numbers opinion={all[0] ?? null} title={<h2>{all[0]?.weights ?? "Loading …"}</h2>} />;
   return (
     <>
       {all.map((opinion, i) => (

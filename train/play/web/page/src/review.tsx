@@ -158,7 +158,7 @@ function Curve(): JSX.Element {
       label="Black’s chance by move"
       lines={[{ name: "Black’s chance", points }]}
       dots={dots}
-      xLabel="moves; dots: moves that lost much, in the colour that played them"
+      xLabel="moves"
       height={170}
       range={[0, 1]}
       format={(y) => `${percent(y, 0)} %`}
@@ -228,7 +228,7 @@ function Worst(): JSX.Element {
   const worst = steps.value.filter(({ loss }) => loss >= TURN).sort((a, b) => b.loss - a.loss);
   return (
     <>
-      <h2>Moves that lost most</h2>
+      <h2>Moves that lost most, dots in the curve</h2>
       <Table
         label="Moves that lost most"
         columns={COLUMNS}

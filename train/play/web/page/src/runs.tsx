@@ -150,7 +150,7 @@ function RunTable(): JSX.Element {
   const isMissing = hello.value !== null && !hello.value.has_runs;
   return (
     <Table
-      label="Training runs"
+      label="List of runs"
       columns={RUN_COLUMNS}
       rows={runs.value?.runs ?? []}
       rowKey={(run) => run.name}

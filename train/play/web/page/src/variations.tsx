@@ -20,8 +20,8 @@ export function variationMarks(): Mark[] {
 
 export function Variations(): JSX.Element | null {
   const now = game.value;
-  if (!now || (now.variations.length < 2 && now.is_main && now.branches.length === 0)) return null;
-  const next = now.branches.find((at) => at > now.at);
+  const next = now?.branches.find((at) => at > now.at);
+  if (!now || (now.variations.length < 2 && now.is_main && next === undefined)) return null;
   return (
     <div class="variations" role="group" aria-label="Variations">
       {now.variations.length > 1 &&
