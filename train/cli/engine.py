@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -37,6 +37,11 @@ from train.cli.options import (
     write_json,
 )
 from train.console import LogFile, interruptible, message, unicode_output
+
+if TYPE_CHECKING:
+    from rlgo.go.game import Game
+    from train.play.analyze import Analysis
+    from train.play.curve import Curve
 
 app = typer.Typer()
 
@@ -262,6 +267,44 @@ def cgos(
 # ---------------------------------------------------------------------------------------------
 
 
+def _position(file: Path, komi: float, move: int | None) -> Game:
+    """Return the game of a record, or its first moves."""
+    from rlgo.go.sgf import BadMove, load_sgf, record_note
+    from train.config import BoardConfig
+
+    try:
+        game = load_sgf(file, BoardConfig(komi=komi).komi, move)
+    except BadMove as error:
+        raise RlgoError(f"{error}; --move {error.n_before} analyses the position before") from None
+    if note := record_note(game):
+        message(f"rlgo: {file}: {note}")
+    if move is not None and game.n_played < move:
+        raise RlgoError(f"--move {move}: the record has {game.n_played} moves")
+    return game
+
+
+def _write_review(path: Path, file: Path, komi: float, curve: Curve) -> None:
+    """Write the record of a file with a curve in it."""
+    from rlgo.base.files import write_atomically
+    from rlgo.go.sgf import read_sgf_file
+    from train.play.curve import annotate
+    from train.play.record import Record
+
+    record = Record.read(read_sgf_file(file), komi)
+    annotate(record, curve)
+    write_atomically(path, record.write())
+
+
+def _draw(png: Path, result: Analysis | Curve, top: int) -> None:
+    from train.play.analysis_pictures import analysis_picture, curve_picture
+    from train.play.curve import Curve
+
+    if isinstance(result, Curve):
+        curve_picture(png, result, top)
+    else:
+        analysis_picture(png, result, top)
+
+
 @app.command("analyze")
 def analyze(
     file: Annotated[Path, typer.Argument(metavar="POSITION.sgf", help="A game record; its last position is analysed.")],
@@ -303,23 +346,11 @@ def analyze(
     if sgf is not None and not whole_game:
         raise RlgoError("--sgf: expected --game with it")
 
-    from rlgo.base.files import write_atomically
-    from rlgo.go.sgf import BadMove, load_sgf, read_sgf_file, record_note
-    from train.config import BoardConfig
-    from train.play.analyze import Analysis
     from train.play.analyze import analyze as analyze_position
-    from train.play.curve import Curve, annotate, curve_of
-    from train.play.record import Record
+    from train.play.curve import Curve, curve_of
     from train.players.spec import make_player
 
-    try:
-        game = load_sgf(file, BoardConfig(komi=komi).komi, move)
-    except BadMove as error:
-        raise RlgoError(f"{error}; --move {error.n_before} analyses the position before") from None
-    if note := record_note(game):
-        message(f"rlgo: {file}: {note}")
-    if move is not None and game.n_played < move:
-        raise RlgoError(f"--move {move}: the record has {game.n_played} moves")
+    game = _position(file, komi, move)
     asked = make_player(player or ("rlgo" if whole_game else "dyna2"), game.size, seed)
     asked.warm_up()
     result: Analysis | Curve
@@ -331,14 +362,7 @@ def analyze(
     print(result.text(top, unicode_output()))
     write_json(json_file, result.to_json())
     if sgf is not None and isinstance(result, Curve):
-        record = Record.read(read_sgf_file(file), komi)
-        annotate(record, result)
-        write_atomically(sgf, record.write())
+        _write_review(sgf, file, komi, result)
     if png is not None:
-        from train.play.analysis_pictures import analysis_picture, curve_picture
-
-        if isinstance(result, Curve):
-            curve_picture(png, result, top)
-        else:
-            analysis_picture(png, result, top)
+        _draw(png, result, top)
     return 128 + stop.signal if stop else 0

@@ -293,7 +293,7 @@ def _move(node: Node, size: int) -> tuple[int, int] | None:
         return None
     if letter is None:
         return None
-    return _COLORS[letter], PASS if place is None else from_row_col(*place, size)
+    return _COLORS[letter], PASS if place is None else from_row_col(place[0], place[1], size)
 
 
 def _first_line(node: Node) -> tuple[tuple[int, int] | None, str, int]:

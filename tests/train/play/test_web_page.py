@@ -345,7 +345,7 @@ def test_chances_are_those_of_this_game(page):
 def test_watch_view_during_a_search(page):
     begin(page, white="human")
     show(page, "watch")
-    search = page.get_by_role("region", name="Search")
+    search = page.get_by_role("region", name="Search", exact=True)
     search.get_by_label("Player", exact=True).select_option("mc_rave")
     search.get_by_label("Seconds").fill("120")  # until it is stopped
     search.get_by_role("button", name="Search").click()

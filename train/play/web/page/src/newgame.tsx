@@ -105,7 +105,7 @@ function TimeFields({ time, onChange }: { time: Time; onChange: (time: Time) => 
         onChange={(kind) => onChange({ ...time, kind: kind as Kind })}
       />
       {time.kind !== "none" && (
-        <NumberField label="Minutes" value={time.minutes} min={0.1} max={600} onChange={(minutes) => onChange({ ...time, minutes })} />
+        <NumberField label="Minutes" value={time.minutes} min={0.5} max={600} step={0.5} onChange={(minutes) => onChange({ ...time, minutes })} />
       )}
       {hasOvertime && (
         <>
