@@ -85,6 +85,8 @@ def test_comments_between_moves_and_a_position_edited_in_the_middle():
     record = Record.read(b"(;SZ[5];B[cc];C[note](;W[bb])(;W[dd]))")
     assert record.comment(1) == "note"
     assert len(record.variations(1)) == 2
+    record.add(1, WHITE, point("A1"))  # beside them, behind the note
+    assert len(sgf.Sgf_game.from_bytes(record.write()).get_root()[0][0]) == 3
     record.set_comment(1, "mine")
     assert (record.comment(1), record.write().count(b"C[")) == ("mine", 1)
     edited = Record.read(b"(;SZ[5];B[cc];AW[aa]AE[cc];B[bb];W[dd])")

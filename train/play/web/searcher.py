@@ -87,13 +87,13 @@ class Listener(NamedTuple):
     send : takes a message as JSON, and a key: a later message of the same key may replace it. None: it must arrive
     say : takes what the searcher is doing, one of DOINGS
     done : takes the job and its move, once the search is over
-    so_far : takes the position and the candidates now and then during a search, or None
+    so_far : takes the position and what returns its candidates, now and then during a search; or None
     """
 
     send: Callable[[str, str | None], None]
     say: Callable[[str], None]
     done: Callable[[Job, int], None]
-    so_far: Callable[[Game, list[Candidate]], None] | None = None
+    so_far: Callable[[Game, Callable[[], list[Candidate]]], None] | None = None
 
 
 class Searcher:

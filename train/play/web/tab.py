@@ -422,10 +422,10 @@ class Tab:
         message = {"type": "ownership", "at": at, "ownership": ownership.map.round(2).tolist()}
         self._send(json.dumps({**message, "score": round(ownership.score, 1)}), "ownership")
 
-    def _searched_so_far(self, game: Game, candidates: list[Candidate]) -> None:
+    def _searched_so_far(self, game: Game, candidates: Callable[[], list[Candidate]]) -> None:
         """Send who will own which point, as a running search sees it. Called from the search."""
         if self._shows_ownership and len(game.moves) == self.at:
-            best = [(c.line, float(c.visits)) for c in candidates[:_OWNERSHIP_LINES]]
+            best = [(c.line, float(c.visits)) for c in candidates()[:_OWNERSHIP_LINES]]
             self._send_ownership(Ownership.after(game, best), len(game.moves))
 
     def _search(self, request: ask.Search) -> None:

@@ -66,6 +66,8 @@ def test_ownership_root_and_number_of_moves() -> None:
     white = gtp.game.copy()
     white.to_play = 2
     told = [float(x) for x in gtp.ok("kata-analyze w 10 ownership true").partition("ownership ")[2].split()]
+    first = infos(gtp.ok("kata-analyze w 10"))[0]
+    assert float(first["scoreLead"]) == pytest.approx(-Ownership.after(white, lines[:1], 200).score, abs=0.001)
     assert told == pytest.approx(-Ownership.after(white, lines).map[::-1].ravel(), abs=0.001)  # White's view
 
 

@@ -703,6 +703,8 @@ def test_a_human_loses_on_time(page):
     game = page.do("undo")  # and goes on without a clock
     assert not game["is_over"]
     assert page.do("play", move="C3")["result"] is None
+    page.do("undo", moves=1)
+    assert page.do("resign")["result"] == "W+R"
 
 
 def test_the_score_adds_up(page):
