@@ -21,7 +21,7 @@ interface ChartProps {
   onPick?: (x: number) => void;
 }
 
-const LEFT = 46;
+const LEFT = 54;
 const RIGHT = 20; // half the width of the last number on the x axis
 const TOP = 10;
 const BOTTOM = 34;

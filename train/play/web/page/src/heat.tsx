@@ -48,14 +48,14 @@ export interface Heat {
 
 const FAR = 0.15; // a value that is this much worse than the best is as dark as can be
 const LEAST_SHARE = 0.01; // of the best move's visits: a candidate has more
-const MOST_CANDIDATES = 12;
+const [FEWEST_CANDIDATES, MOST_CANDIDATES] = [4, 12]; // if there are as many
 
 /** Whether a move is one that the search has really looked at, rather than one of all that there are. */
 function isCandidate(search: Search, i: number): boolean {
   const visits = search.columns.visits;
   const most = Math.max(...(visits ?? []).map((n) => n ?? 0));
-  const wasVisited = !visits || most <= 1 || (visits[i] ?? 0) >= Math.max(1, LEAST_SHARE * most);
-  return i === 0 || (i < MOST_CANDIDATES && wasVisited);
+  const least = i < FEWEST_CANDIDATES ? 1 : Math.max(1, LEAST_SHARE * most);
+  return i === 0 || (i < MOST_CANDIDATES && (!visits || most <= 1 || (visits[i] ?? 0) >= least));
 }
 
 /** Discs for one quantity: the candidates, or all moves. Values are coloured by how far they are from the best move's. */
