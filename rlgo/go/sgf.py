@@ -109,7 +109,7 @@ def record_note(game: Game) -> str:
 # The text: games, nodes, properties
 # ---------------------------------------------------------------------------------------------
 
-_STATED_ENCODING = re.compile(rb"(?<![A-Za-z0-9_])CA\s*\[\s*([!-Z^-~]+)\s*\]")
+STATED_ENCODING = re.compile(rb"(?<![A-Za-z0-9_])CA\s*\[\s*([!-Z^-~]+)\s*\]")
 _SPACE = r"[\s\ufeff\0]*"
 _NAME = r"[^\s\ufeff\0\[\]();\\]+"  # SGF has capitals only; other programs have added digits, "_" and more
 _VALUE = r"\[[^\\\]]*(?:\\.[^\\\]]*)*\]"
@@ -133,7 +133,7 @@ def read_sgf_records(data: bytes) -> Iterator[SgfRecord]:
     >>> [record.text("PB") for record in read_sgf_records("(;PB[武宮];B[ee])(;PB[Ann])".encode("cp932"))]
     ['武宮', 'Ann']
     """
-    stated = _STATED_ENCODING.search(data)
+    stated = STATED_ENCODING.search(data)
     text = decode(data, stated[1].decode() if stated else "")
     start = _BARE_START.match(text) or _START.search(text)
     if start is None:

@@ -6,6 +6,7 @@ count every stone on the board as alive.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -87,6 +88,39 @@ class Ownership:
             wins = play_out_owners(boards, policy, r, make_rules(size, game.komi), playouts, make_rng(seed), owned)
         return cls(game, owned / playouts, wins / playouts)
 
+    @classmethod
+    def after(
+        cls, game: Game, lines: Sequence[tuple[Sequence[int], float]], playouts: int = PLAYOUTS, seed: Seed = 0
+    ) -> Ownership:
+        """Play a position out as a search sees it: after the lines of its best moves, in proportion to their weights.
+
+        Parameters
+        ----------
+        game : the position
+        lines : moves from there on, as points, each with a weight such as its visits. An illegal move ends its line
+        playouts, seed : see `of`; every line with a weight gets at least one playout
+        """
+        total = sum(weight for _, weight in lines)
+        if total <= 0:
+            return cls.of(game, playouts, seed)
+        owned, wins, done = np.zeros(len(game.board.color)), 0.0, 0
+        for line, weight in lines:
+            n = max(1, round(playouts * weight / total)) if weight > 0 else 0
+            position = game.copy()
+            for p in line:
+                if position.is_over() or not position.is_legal(p):
+                    break
+                position.play(p)
+            if n:
+                found = cls.of(position, n, seed)
+                owned, wins, done = owned + n * found._owned, wins + n * found.wins, done + n
+        return cls(game, owned / done, wins / done)
+
+    @property
+    def score(self) -> float:
+        """The mean score of the playouts: Black's points minus White's minus komi."""
+        return float(self.map.sum()) - self._game.komi
+
     @cached_property
     def chains(self) -> list[list[int]]:
         """The points of each chain of the position."""
@@ -119,3 +153,33 @@ class Ownership:
         rest.set_up([(int(color[p]), p) for chain in self.chains if chain not in dead for p in chain], game.to_play)
         rest.resigned = game.resigned
         return rest
+
+
+def areas(game: Game) -> dict[int, int]:
+    """Return the points of each colour by area, with all stones alive; their difference less komi is `Game.score`.
+
+    >>> import rlgo
+    >>> game = rlgo.Game(5)
+    >>> for vertex in ("C3", "pass"):
+    ...     game.play(vertex)
+    >>> areas(game)
+    {1: 25, 2: 0}
+    """
+    color, size = game.board.color, game.size
+    found = {c: int(np.count_nonzero(color == c)) for c in (BLACK, WHITE)}
+    seen: set[int] = set()
+    for start in np.flatnonzero(color == EMPTY).tolist():
+        if start in seen:
+            continue
+        region, borders = [start], set[int]()
+        seen.add(start)
+        for p in region:
+            for q in (p + 1, p - 1, p + size + 1, p - size - 1):
+                if color[q] == EMPTY and q not in seen:
+                    seen.add(q)
+                    region.append(q)
+                elif color[q] in found:
+                    borders.add(int(color[q]))
+        if len(borders) == 1:
+            found[borders.pop()] += len(region)
+    return found

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,10 +32,16 @@ from train.cli.options import (
     count,
     one_of,
     option,
+    player_names,
     within,
     write_json,
 )
 from train.console import LogFile, interruptible, message, unicode_output
+
+if TYPE_CHECKING:
+    from rlgo.go.game import Game
+    from train.play.analyze import Analysis
+    from train.play.curve import Curve
 
 app = typer.Typer()
 
@@ -181,6 +189,9 @@ def gtp(
     log: Annotated[
         Path | None, option("--log", "Append commands, answers and searches to this file.", metavar="FILE")
     ] = None,
+    queries: Annotated[
+        bool, option("--queries", "Speak KataGo's analysis protocol, JSON in place of GTP, for KaTrain.")
+    ] = False,
 ) -> None:
     """Run a GTP engine on standard input and output.
 
@@ -194,6 +205,9 @@ def gtp(
     from rlgo.play.gtp import GtpEngine, run
     from train.players.spec import make_player
 
+    if queries:
+        answer_queries(lambda size: make_player(spec, size))
+        return
     with contextlib.ExitStack() as stack:
         options = {"log": stack.enter_context(LogFile(log))} if log else {}
         engine = GtpEngine(
@@ -204,11 +218,34 @@ def gtp(
             all_alive=all_alive,
             early_pass=early_pass,
             make=lambda size: make_player(spec, size),
+            title=_title(spec),
             **options,
         )
         stack.callback(engine.session.close)
         message(f"rlgo: {engine.player.name} is ready")
         run(engine)
+
+
+def _title(spec: str) -> str:
+    """Tell in a few words which player a spec is: ``level 3``, ``mc_rave,sims=200``; "" for the default one."""
+    name, *settings = spec.split(",")
+    levels = [setting.partition("=")[2] for setting in settings if setting.startswith("strength=")]
+    if name == ENGINE:
+        return " ".join(
+            [*(f"level {level}" for level in levels), *(s for s in settings if not s.startswith("strength="))]
+        )
+    return spec
+
+
+def answer_queries(make: Callable[[int], Any]) -> None:
+    """Answer the questions on standard input, in KataGo's analysis protocol."""
+    from rlgo.play.gtp.queries import AnalysisEngine
+
+    def write(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    AnalysisEngine(make, write).run(sys.stdin)
 
 
 @app.command("cgos")
@@ -230,37 +267,10 @@ def cgos(
 # ---------------------------------------------------------------------------------------------
 
 
-@app.command("analyze")
-def analyze(
-    file: Annotated[Path, typer.Argument(metavar="POSITION.sgf", help="A game record; its last position is analysed.")],
-    *,
-    whole_game: Annotated[
-        bool, option("--game", "Analyse every position: the curve of the game, and its turning points.")
-    ] = False,
-    player: Player = "dyna2",
-    move: Annotated[int | None, option("--move", "Analyse the position after N moves.", count(0))] = None,
-    komi: Komi = DEFAULT_KOMI,
-    seed: Seed = 1,
-    top: Annotated[
-        int, option("--top", "Shapes of each block, or turning points, to show.", count(0, MOST_SHAPES))
-    ] = 10,
-    json_file: JsonFile = None,
-    png: PngFile = None,
-) -> int:
-    """Show the value of every move, or the curve of a whole game.
-
-    A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Dyna-2 also shows the
-    values by its long-term memory alone, and the shapes whose short-term weights changed most. --komi is for records
-    that do not state theirs. Ctrl-C ends the search and shows its result so far.
-    """
-    check_outputs(json_file, png)
-
+def _position(file: Path, komi: float, move: int | None) -> Game:
+    """Return the game of a record, or its first moves."""
     from rlgo.go.sgf import BadMove, load_sgf, record_note
     from train.config import BoardConfig
-    from train.play.analyze import Analysis
-    from train.play.analyze import analyze as analyze_position
-    from train.play.curve import Curve, curve_of
-    from train.players.spec import make_player
 
     try:
         game = load_sgf(file, BoardConfig(komi=komi).komi, move)
@@ -270,7 +280,78 @@ def analyze(
         message(f"rlgo: {file}: {note}")
     if move is not None and game.n_played < move:
         raise RlgoError(f"--move {move}: the record has {game.n_played} moves")
-    asked = make_player(player, game.size, seed)
+    return game
+
+
+def _write_review(path: Path, file: Path, komi: float, curve: Curve) -> None:
+    """Write the record of a file with a curve in it."""
+    from rlgo.base.files import write_atomically
+    from rlgo.go.sgf import read_sgf_file
+    from train.play.curve import annotate
+    from train.play.record import Record
+
+    record = Record.read(read_sgf_file(file), komi)
+    annotate(record, curve)
+    write_atomically(path, record.write())
+
+
+def _draw(png: Path, result: Analysis | Curve, top: int) -> None:
+    from train.play.analysis_pictures import analysis_picture, curve_picture
+    from train.play.curve import Curve
+
+    if isinstance(result, Curve):
+        curve_picture(png, result, top)
+    else:
+        analysis_picture(png, result, top)
+
+
+@app.command("analyze")
+def analyze(
+    file: Annotated[Path, typer.Argument(metavar="POSITION.sgf", help="A game record; its last position is analysed.")],
+    *,
+    whole_game: Annotated[
+        bool, option("--game", "Analyse every position: the curve of the game, and its turning points.")
+    ] = False,
+    player: Annotated[
+        str | None,
+        option(
+            "--player",
+            "Who analyses.",
+            show_default="dyna2; rlgo with --game",
+            metavar="SPEC",
+            autocompletion=player_names,
+        ),
+    ] = None,
+    move: Annotated[int | None, option("--move", "Analyse the position after N moves.", count(0))] = None,
+    komi: Komi = DEFAULT_KOMI,
+    seed: Seed = 1,
+    top: Annotated[
+        int, option("--top", "Shapes of each block, or turning points, to show.", count(0, MOST_SHAPES))
+    ] = 10,
+    json_file: JsonFile = None,
+    png: PngFile = None,
+    sgf: Annotated[
+        Path | None, option("--sgf", "With --game: write the record with the analysis in it.", metavar="FILE")
+    ] = None,
+) -> int:
+    """Show the value of every move, or the curve of a whole game.
+
+    A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Dyna-2 also shows the
+    values by its long-term memory alone, and the shapes whose short-term weights changed most. --komi is for records
+    that do not state theirs. Ctrl-C ends the search and shows its result so far. --sgf writes all that the record had,
+    and comments, marks and better moves, for Sabaki, KaTrain and others.
+    """
+    check_outputs(json_file, png)
+    check_writable(sgf, "--sgf")
+    if sgf is not None and not whole_game:
+        raise RlgoError("--sgf: expected --game with it")
+
+    from train.play.analyze import analyze as analyze_position
+    from train.play.curve import Curve, curve_of
+    from train.players.spec import make_player
+
+    game = _position(file, komi, move)
+    asked = make_player(player or ("rlgo" if whole_game else "dyna2"), game.size, seed)
     asked.warm_up()
     result: Analysis | Curve
     try:
@@ -280,11 +361,8 @@ def analyze(
         asked.close()
     print(result.text(top, unicode_output()))
     write_json(json_file, result.to_json())
+    if sgf is not None and isinstance(result, Curve):
+        _write_review(sgf, file, komi, result)
     if png is not None:
-        from train.play.analysis_pictures import analysis_picture, curve_picture
-
-        if isinstance(result, Curve):
-            curve_picture(png, result, top)
-        else:
-            analysis_picture(png, result, top)
+        _draw(png, result, top)
     return 128 + stop.signal if stop else 0

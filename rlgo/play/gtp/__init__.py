@@ -1,8 +1,9 @@
 """The Go Text Protocol, version 2, over a `GameSession`.
 
 - `protocol`: reads a line, finds its command, formats the answer. Start reading at `GtpEngine.handle`.
-- `commands`: the standard commands. `gnugo`, `gogui`, `kgs`, `cgos` and `analyze` (``lz-analyze``): extensions of other
-  programs.
+- `commands`: the standard commands. `gnugo`, `gogui`, `kgs`, `cgos`, `analyze` (``lz-analyze``) and `kata`
+  (``kata-analyze``): extensions of other programs.
+- `queries`: KataGo's analysis protocol, questions in JSON in place of GTP.
 - `streams`: standard input and output, interrupts, pondering.
 - `arguments`: parsers of arguments.
 
@@ -17,11 +18,11 @@ behave as in GNU Go.
 """
 
 # isort: off
-from rlgo.play.gtp import commands, gnugo, gogui, kgs, cgos, analyze  # in the order of `list_commands`
+from rlgo.play.gtp import commands, gnugo, gogui, kgs, cgos, analyze, kata  # in the order of `list_commands`
 
 # isort: on
 from rlgo.play.gtp.protocol import GtpEngine, Stream, command
 from rlgo.play.gtp.streams import run
 
-DIALECTS = (commands, gnugo, gogui, kgs, cgos, analyze)
+DIALECTS = (commands, gnugo, gogui, kgs, cgos, analyze, kata)
 __all__ = ["DIALECTS", "GtpEngine", "Stream", "command", "run"]

@@ -22,7 +22,7 @@ from rlgo.play.session import REPORT_SECONDS, GameSession, Report
 
 LINE_MOVES = 12  # length of a reported principal variation
 
-_POLL_SECONDS = 0.01
+POLL_SECONDS = 0.01
 
 
 @command("analyze", "lz-analyze", streams=True)
@@ -32,7 +32,7 @@ def analyze(session: GameSession, args: list[str], stream: Stream) -> None:
     stream.write()
     session.analyze(_info_writer(session, stream), every, color, stream.is_over)
     while not stream.is_over():  # the search is complete
-        time.sleep(_POLL_SECONDS)
+        time.sleep(POLL_SECONDS)
 
 
 @command("genmove_analyze", "lz-genmove_analyze", streams=True)
@@ -63,7 +63,7 @@ def parse_arguments(args: list[str], to_play: int) -> tuple[int, float]:
         if not re.fullmatch("[0-9]{1,6}", word):
             raise RlgoError("syntax error: expected [COLOR] [CENTISECONDS]")
         every = int(word) / 100
-    return color, max(every, _POLL_SECONDS)
+    return color, max(every, POLL_SECONDS)
 
 
 def info_line(candidates: Sequence[Candidate], game: Game, player: Player) -> str:
@@ -79,15 +79,21 @@ def info_line(candidates: Sequence[Candidate], game: Game, player: Player) -> st
 
 def _info(candidate: Candidate, order: int, game: Game, player: Player) -> str:
     value = min(1.0, max(0.0, candidate.value))  # a linear value is unbounded
-    sign = 1 if game.to_play == BLACK else -1
-    least = value - sign * 1.96 * math.sqrt(value * (1 - value) / candidate.visits)
-    mine, low = (won_by(game.to_play, player.chance(v, game)) for v in (value, min(1.0, max(0.0, least))))
+    mine, low = (won_by(game.to_play, player.chance(v, game)) for v in (value, least_value(candidate, game)))
     name = to_vertex(candidate.move, game.size)
     parts = [f"info move {name} visits {candidate.visits} winrate {_per_10_000(mine)}"]
     if not math.isnan(candidate.prior):
         parts.append(f"prior {_per_10_000(won_by(game.to_play, candidate.prior))}")
     line = vertices(candidate.line[:LINE_MOVES], game.size)
     return " ".join([*parts, f"lcb {_per_10_000(low)} order {order} pv {line}"])
+
+
+def least_value(candidate: Candidate, game: Game) -> float:
+    """Return the value at that end of the 95 % interval which is worse for the side to play, within 0 and 1."""
+    value = min(1.0, max(0.0, candidate.value))
+    sign = 1 if game.to_play == BLACK else -1
+    least = value - sign * 1.96 * math.sqrt(value * (1 - value) / max(1, candidate.visits))
+    return min(1.0, max(0.0, least))
 
 
 def _per_10_000(p: float) -> int:

@@ -124,8 +124,12 @@ class GtpEngine:
         early_pass: bool = False,
         make: MakePlayer | None = None,
         log: Callable[[str], None] | None = None,
+        title: str | None = None,
     ) -> None:
-        """Begin a session on an empty board; see `GameSession` for the parameters. RlgoError for a bad size."""
+        """Begin a session on an empty board; see `GameSession` for the parameters. RlgoError for a bad size.
+
+        title : what ``name`` tells of the player after "rlgo"; None: the player's name
+        """
         self.session = GameSession(
             player, size, komi, ponders=ponders, all_alive=all_alive, early_pass=early_pass, make=make, log=log
         )
@@ -135,7 +139,7 @@ class GtpEngine:
         self._number = self._interrupted = 0  # numbers of the current line, and of the last one to interrupt
         own: dict[str, Handler] = {
             "protocol_version": lambda _session, _args: "2",
-            "name": lambda session, _args: f"rlgo {session.player.name}",
+            "name": lambda session, _args: f"rlgo {session.player.name if title is None else title}".strip(),
             "version": lambda _session, _args: version(),
             "known_command": self._known_command,
             "list_commands": lambda _session, _args: "\n".join(self._commands()),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sgfmill import sgf
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS, WHITE
@@ -102,3 +103,29 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert [move["vertex"] for move in found["moves"]] == ["E5", "A9", "B9", "J1", "A8"]
     assert all(0 < move["value"] < 1 for move in found["moves"])
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_record_gets_the_analysis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record, out = tmp_path / "game.sgf", tmp_path / "review.sgf"
+    record.write_text("(;SZ[9]PB[Ann]C[hello];B[ee];W[aa](;B[ba];W[ii])(;B[dd]N[mine]))")
+    assert main(["analyze", str(record), "--game", "--player", "greedy", "--sgf", str(out)]) == 0
+    assert "What the moves lost" in capsys.readouterr().out
+    tree = sgf.Sgf_game.from_bytes(out.read_bytes())
+    node = tree.get_root()
+    assert node.get("C").splitlines()[0] == "hello"
+    assert (node.get("PB"), node[0][0][1].get("N")) == ("Ann", "mine")
+    corner = node[0][0]  # A9 is a bad move, and has a better one beside it
+    assert corner.has_property("BM") or corner.has_property("DO")
+    assert node[0][1].get("N") == "better"
+    assert all(n.has_property("SBKV") for n in tree.main_sequence_iter())
+    assert main(["analyze", str(record), "--player", "greedy", "--sgf", str(out)]) == 2
+    assert "--sgf: expected --game" in capsys.readouterr().err
+
+
+def test_losses_by_phase_and_colour() -> None:
+    curve = curve_of(played("D4 E5 C3 F6 G7 A1"), Judge())
+    (black, white) = curve.by_phase()
+    assert (black.color, black.phase, black.moves, black.turns) == (BLACK, "opening", 3, 1)
+    assert black.mean == pytest.approx(0.35 / 3)
+    assert white.mean == pytest.approx(0.05 / 3)
+    assert [row.phase for row in replace(curve, game=Game(5)).by_phase()] == ["opening", "middle game"] * 2

@@ -15,7 +15,7 @@ import pytest
 import train
 
 FOLDER = Path(train.__file__).parent / "play" / "web"
-VIEWS = ("play", "watch", "probe", "compare", "runs")
+VIEWS = ("play", "review", "watch", "probe", "compare", "runs")
 
 
 def digest_of_sources(page: Path) -> str:
@@ -34,7 +34,7 @@ def test_build_is_not_stale():
 
 def test_page_is_small_and_needs_nothing_from_elsewhere():
     files = list((FOLDER / "static").iterdir())
-    assert sum(path.stat().st_size for path in files) < 500_000
+    assert sum(path.stat().st_size for path in files) < 200_000
     index = (FOLDER / "static" / "index.html").read_text()
     assert "http" not in index
     assert not re.search(r"<style| style=|<script>", index)  # a strict Content-Security-Policy would refuse them
@@ -47,7 +47,7 @@ def test_page_is_small_and_needs_nothing_from_elsewhere():
 def url(sources, tmp_path_factory) -> Iterator[str]:  # noqa: ARG001 - a fixture that the server's process needs
     """A server of its own, with a folder for records: the URL that it prints, token included."""
     command = [sys.executable, "-m", "rlgo", "web", "--no-browser", "--port", "0", "--player", "mc_rave,sims=300"]
-    command += ["--sgf", str(tmp_path_factory.mktemp("records"))]
+    command += ["--sgf", str(tmp_path_factory.mktemp("records")), "--runs", str(tmp_path_factory.mktemp("runs"))]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
@@ -84,6 +84,11 @@ def show(page, view: str) -> None:
     page.get_by_role("main", name=view.capitalize()).wait_for()
 
 
+def open_text(page, text: str) -> None:
+    """Open a record."""
+    page.get_by_label("SGF file").set_input_files({"name": "a.sgf", "mimeType": "text/plain", "buffer": text.encode()})
+
+
 def begin(page, size: int = 5, white: str = "mc_rave", settings: str = "sims=300", black: str = "human") -> None:
     """Begin a new game through its dialog."""
     show(page, "play")
@@ -92,11 +97,18 @@ def begin(page, size: int = 5, white: str = "mc_rave", settings: str = "sims=300
     dialog.get_by_label("Black", exact=True).select_option(black)
     dialog.get_by_label("White", exact=True).select_option(white)
     if white != "human":
+        open_advanced(dialog)
         dialog.get_by_label("Settings of White").fill(settings)
     dialog.get_by_label("Board").select_option(str(size))
     dialog.get_by_role("button", name="Begin").click()
     dialog.wait_for(state="hidden")
     page.locator(f".board[data-size='{size}']").first.wait_for()
+
+
+def open_advanced(dialog) -> None:
+    """Show the settings in the dialog of a new game, which stay shown afterwards."""
+    if not dialog.get_by_label("Settings of White").is_visible():
+        dialog.get_by_text("Advanced").click()
 
 
 def cell(page, vertex: str, content: str):
@@ -154,8 +166,9 @@ def test_a_strength_is_one_of_the_settings_and_replaces_others(page):
     page.keyboard.press("n")
     dialog = page.get_by_role("dialog", name="New game")
     dialog.get_by_label("White", exact=True).select_option("rlgo")
-    settings, strength = dialog.get_by_label("Settings of White"), dialog.get_by_label("Strength of White")
-    assert strength.locator("option").count() == 11
+    open_advanced(dialog)
+    settings, strength = dialog.get_by_label("Settings of White"), dialog.get_by_label("Level of White")
+    assert strength.locator("option").count() == 12
     settings.fill("sims=50,resign=0.1")
     settings.blur()
     strength.select_option("3")
@@ -203,6 +216,7 @@ def test_players_can_be_changed_during_a_game(page):
     page.keyboard.press("n")
     dialog = page.get_by_role("dialog", name="New game")
     dialog.get_by_label("White", exact=True).select_option("mc_rave")
+    open_advanced(dialog)
     dialog.get_by_label("Settings of White").fill("sims=300")
     dialog.get_by_role("button", name="Change players only").click()
     dialog.wait_for(state="hidden")
@@ -287,15 +301,16 @@ def test_a_record_that_is_too_large_is_refused(page, tmp_path):
 
 
 def test_nobody_moves_for_an_engine_that_thinks(page):
-    begin(page, white="td_search", settings="sims=500000")  # it makes them all
+    begin(page, white="td_search", settings="seconds=3600")  # it thinks until it is told, or the server's limit
     click(page, "C3")
-    wait_for_moves(page, "1/1")
+    page.locator(".result", has_text="White is thinking").wait_for()
     page.keyboard.press("p")
     page.keyboard.press("r")
     click(page, "D4")
-    wait_for_moves(page, "2/2")
-    assert page.locator("#live").inner_text().startswith("White plays")
+    page.keyboard.press("ArrowLeft")  # the server answers in turn: had it been sent, a move would be there by now
+    wait_for_moves(page, "0/1")
     assert "wins" not in page.locator(".result").inner_text()
+    begin(page, white="human")  # which ends the search
 
 
 def test_resigning_asks_first(page):
@@ -330,14 +345,21 @@ def test_chances_are_those_of_this_game(page):
 def test_watch_view_during_a_search(page):
     begin(page, white="human")
     show(page, "watch")
-    search = page.get_by_role("region", name="Search")
+    search = page.get_by_role("region", name="Search", exact=True)
     search.get_by_label("Player", exact=True).select_option("mc_rave")
-    search.get_by_label("Seconds").fill("30")
+    search.get_by_label("Seconds").fill("120")  # until it is stopped
     search.get_by_role("button", name="Search").click()
     rows = page.get_by_role("region", name="Candidates, best first").locator("tbody tr")
     rows.nth(5).wait_for()
     search.get_by_role("button", name="Stop").wait_for()  # still running
-    assert page.locator(".board .disc").count() > 5
+    page.locator(".board .disc.best").wait_for()
+    candidates = page.locator(".board .disc").count()
+    assert candidates <= 12
+    assert "best:" in page.locator(".legend").inner_text()
+    page.get_by_label("All moves").check()
+    page.locator(".board .disc").nth(23).wait_for()  # all that are legal and not silly
+    assert "Black\N{RIGHT SINGLE QUOTATION MARK}s chance" in search.inner_text()
+    assert "P(Black wins)" not in page.locator("main").inner_text()
     search.get_by_role("button", name="Stop").click()
     slider = page.get_by_label("Moment of the search")
     page.locator("input[aria-label='Moment of the search']:enabled").wait_for()
@@ -589,3 +611,237 @@ def test_colours_can_be_switched(page):
     assert background() != light
     page.reload()
     assert background() != light  # remembered
+
+
+# --- records and reviews ---
+
+RECORD = """(;GM[1]FF[4]SZ[5]KM[0.5]PB[Ann]BR[3d]PW[Bob]RE[W+2]HA[0]TM[600]EV[Cup]
+;B[cc]C[centre](;W[bb];B[dd];W[dc])(;W[cd]N[kick];B[bb]))"""
+
+
+def test_a_record_is_shown_and_saved_with_all_that_it_has(page, tmp_path):
+    open_text(page, RECORD)
+    wait_for_moves(page, "4/4")
+    players, record = page.get_by_role("region", name="Players"), page.get_by_role("region", name="Record")
+    assert "Black: Ann 3d" in players.inner_text()
+    assert "White: Bob" in players.inner_text()
+    assert {"W+2", "Cup", "10 minutes"} <= set(record.locator("dd").all_inner_texts())
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    wait_for_moves(page, "1/4")
+    variations = page.get_by_role("group", name="Variations").first
+    variations.get_by_role("button", name="B: C2 kick").click()
+    wait_for_moves(page, "2/3")
+    page.once("dialog", lambda dialog: dialog.accept("kicked"))
+    page.keyboard.press("ArrowLeft")
+    variations.get_by_role("button", name="Name variation B").click()
+    variations.get_by_role("button", name="B: C2 kicked").wait_for()
+    click(page, "A1")  # a third one
+    wait_for_moves(page, "2/2")
+    variations.get_by_role("button", name="Back to the main line").click()
+    wait_for_moves(page, "1/4")
+    variations.get_by_role("button", name=re.compile("^C: A1")).wait_for()
+    page.once("dialog", lambda dialog: dialog.accept())
+    variations.get_by_role("button", name="Remove variation A").click()
+    variations.get_by_role("button", name=re.compile("^B: A1")).wait_for()
+    show(page, "review")
+    comment = page.get_by_label("Comment on this position")
+    assert comment.input_value() == "centre"
+    comment.fill("the centre")
+    comment.blur()
+    show(page, "play")
+    page.reload()
+    wait_for_moves(page, r"1/\d")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save SGF").click()
+    download.value.save_as(tmp_path / "saved.sgf")
+    saved = (tmp_path / "saved.sgf").read_text()
+    assert all(text in saved for text in ("PB[Ann]", "BR[3d]", "EV[Cup]", "N[kicked]", "C[the centre]", "W[ae]"))
+    assert "W[bb]" not in saved
+
+
+def test_a_review_in_the_background(page):
+    open_text(page, "(;SZ[5]KM[0.5];B[cc];W[cb];B[aa];W[dc];B[ea])")
+    wait_for_moves(page, "5/5")
+    show(page, "review")
+    page.get_by_label("of", exact=True).select_option("simulations")
+    page.get_by_label("For each position").fill("1000000")
+    page.get_by_label("For each position").blur()
+    page.keyboard.press(" ")  # the key of this view
+    page.get_by_text(re.compile("of 6 positions$")).wait_for()
+    page.keyboard.press(" ")
+    page.get_by_role("button", name="Review", exact=True).wait_for()
+    page.get_by_label("For each position").fill("300")
+    page.get_by_role("button", name="Review", exact=True).click()
+    page.get_by_text("Reviewed by mc_rave,simulations=300: 6 of 6 positions.").wait_for()
+    worst = page.get_by_role("region", name="Moves that lost most").locator("tbody tr")
+    assert "Black A5" in worst.all_inner_texts()[0] or "Black E5" in worst.all_inner_texts()[0]  # corners lose
+    page.get_by_role("region", name="Losses by phase and colour").get_by_text("opening").first.wait_for()
+    worst.first.click()
+    page.locator(".board .ghost").first.wait_for()  # the better line
+    page.mouse.move(1, 1)
+    page.locator(".board .ground.best").wait_for()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.getElementById('comment').value.includes('lost')")
+    ticks = page.get_by_role("region", name="Review").locator(".tick.x").all_text_contents()
+    assert ticks == [str(int(tick)) for tick in ticks]  # whole moves
+
+
+def test_one_estimate_with_its_name_and_a_result_at_the_end(page):
+    begin(page, white="human")
+    for vertex, moves in (("C3", "1/1"), ("C4", "2/2")):
+        page.get_by_label("Move", exact=True).fill(vertex)
+        page.keyboard.press("Enter")
+        wait_for_moves(page, moves)
+    page.get_by_role("button", name="Score").click()
+    score = page.get_by_role("region", name="Score")
+    score.get_by_text("Estimate by playouts").wait_for()
+    assert "wins" not in score.inner_text()
+    assert "%" not in score.inner_text()
+    for moves in ("3/3", "4/4"):
+        page.get_by_role("button", name="Pass").click()
+        wait_for_moves(page, moves)
+    score.get_by_text(re.compile("^Result: White wins by")).wait_for()
+    assert "%" not in score.inner_text()
+    black, white, komi, _ = [float(text) for text in score.locator("dd").all_inner_texts()]
+    assert float(re.search(r"by ([\d.]+)", score.inner_text())[1]) == white + komi - black
+
+
+def test_ownership_at_any_time(page):
+    begin(page, white="human")
+    click(page, "C3")
+    wait_for_moves(page, "1/1")
+    assert page.locator(".board .owner").count() == 0
+    page.keyboard.press("e")
+    page.locator(".board .owner").first.wait_for()
+    page.get_by_text(re.compile("mean of playouts: ")).first.wait_for()
+    show(page, "watch")
+    page.locator(".board .owner").first.wait_for()
+    page.reload()
+    page.locator(".board .owner").first.wait_for()
+    page.keyboard.press("e")
+    page.locator(".board .owner").first.wait_for(state="detached")
+
+
+def test_probe_says_that_it_loads(page):
+    begin(page, size=9, white="human")
+    held = []
+    page.route("**/api/probe", lambda route: held.append(route))
+    show(page, "probe")
+    page.get_by_text("Loading the weights").wait_for()
+    assert "+0.000" not in page.locator("main").inner_text()
+    assert "No window has a weight" not in page.locator("main").inner_text()
+    for route in held:
+        route.continue_()
+    page.unroute("**/api/probe")
+    page.get_by_text("add up to the logit").wait_for()
+
+
+def test_new_game_in_players_words(page):
+    page.keyboard.press("n")
+    dialog = page.get_by_role("dialog", name="New game")
+    dialog.get_by_label("White", exact=True).select_option("rlgo")
+    assert not dialog.get_by_label("Settings of White").is_visible()
+    komi, handicap = dialog.get_by_label("Komi"), dialog.get_by_label("Handicap")
+    usual = komi.input_value()
+    handicap.select_option("3")
+    assert komi.input_value() == "0.5"
+    handicap.select_option("0")
+    assert komi.input_value() == usual
+    komi.fill("3.5")
+    komi.blur()
+    handicap.select_option("2")
+    assert komi.input_value() == "3.5"  # somebody has chosen it
+    handicap.select_option("0")
+    dialog.get_by_label("Clock").select_option("byo-yomi")
+    dialog.get_by_label("for humans, too").check()
+    dialog.get_by_role("button", name="Begin").click()
+    clock = page.get_by_label("Black's time")
+    clock.filter(has_text=re.compile(r"^(10:00|9:\d\d)")).wait_for()
+    clock.filter(has_text=re.compile(r"^9:")).wait_for()  # it runs for a human
+
+
+def test_a_level_that_finds_yours_in_three_games(page):
+    """Losing on purpose: 6, 3, 2, and then it is known; one down after each further loss."""
+    page.on("dialog", lambda dialog: dialog.accept())
+    for text in ("from 1 to 5", "from 1 to 2", "about 1"):
+        page.keyboard.press("n")
+        dialog = page.get_by_role("dialog", name="New game")
+        dialog.get_by_label("White", exact=True).select_option("rlgo")
+        dialog.get_by_label("Level of White").select_option("auto")
+        dialog.get_by_role("button", name="Begin").click()
+        dialog.wait_for(state="hidden")
+        page.locator(".result", has_text="Black to play").wait_for()
+        page.keyboard.press("r")
+        page.get_by_role("alert").get_by_text(re.compile(f"Your level is {text}")).wait_for()
+    assert "level 2" in page.get_by_role("region", name="Players").inner_text()
+
+
+def test_the_board_grows_and_another_view_begins_at_its_top(page):
+    def side() -> float:
+        return page.locator(".board").first.bounding_box()["width"]
+
+    page.set_viewport_size({"width": 1366, "height": 800})
+    small = side()
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    assert side() > small * 1.3
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.evaluate("scrollTo(0, 400)")
+    assert page.evaluate("scrollY") > 0
+    page.evaluate("location.hash = 'watch'")
+    page.get_by_role("main", name="Watch").wait_for()
+    page.wait_for_function("scrollY === 0")
+    page.evaluate("location.hash = 'play'")
+    buttons = page.get_by_role("region", name="Moves").locator(".buttons button").all()
+    assert len({round(button.bounding_box()["width"]) for button in buttons}) == 1
+
+
+def test_runs_are_laid_over_one_another(page):
+    """The server has none; these are made up."""
+    run = {"state": "finished", "reason": "", "games": 100, "of": 100, "games_per_s": 5.0, "elo": 1000.0, "size": 9,
+           "features": "1 LI", "resume": ""}  # fmt: skip
+    all_ = [{**run, "name": f"run{i}", "started": f"2026-01-0{i}T00:00:00"} for i in range(1, 7)]
+    page.route("**/api/runs", lambda route: route.fulfill(json={"folder": "runs", "tensorboard": None, "runs": all_}))
+
+    def curves(route) -> None:
+        name = re.search("run=(run.)", route.request.url)[1]
+        route.fulfill(json={"run": name, "after": 0, "next": 1, "curves": {"strength/elo": [[50, 900], [100, 1000]]}})
+
+    def shapes(route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(
+            json={"run": None, "weights": None, "blocks": ["1x1-LI"], "block": "1x1-LI", "sort": "weight", "shapes": []}
+        )
+
+    asked: list[str] = []
+    page.route("**/api/runs/curves**", curves)
+    page.route("**/api/runs/shapes**", shapes)
+    show(page, "runs")
+    curves_card = page.get_by_role("region", name="Curves")
+    curves_card.get_by_text("run6", exact=True).first.wait_for()  # the newest
+    assert page.get_by_role("region", name="List of runs").locator("tbody tr").count() == 6
+    page.get_by_label("Compare run2").check()
+    curves_card.get_by_role("heading", name="run6, run2").wait_for()
+    assert curves_card.locator("figure.chart").first.locator("path.line").count() == 4  # two lines, and their keys
+    assert "run=run6" in asked[-1]  # the shapes of the selected run
+    assert "Games/s" not in page.get_by_role("region", name="List of runs").inner_text()
+
+
+def test_axe_finds_nothing(page):
+    """The rules of axe, in every view, light and dark; contrast is one of them."""
+    base = pytest.importorskip("axe_playwright_python.base")
+    source = next(Path(base.__file__).parent.glob("axe*.js")).read_text()
+    begin(page, size=9, white="human")
+    click(page, "E5")
+    page.keyboard.press("e")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for view in VIEWS:
+            show(page, view)
+            if view == "play":
+                page.keyboard.press("s")
+                page.get_by_role("region", name="Score").wait_for()
+            page.evaluate(source)
+            rules = {} if scheme == "light" else {"runOnly": ["color-contrast"]}  # nothing else depends on it
+            found = page.evaluate("rules => axe.run(rules)", rules)["violations"]
+            assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], (scheme, view)

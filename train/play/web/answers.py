@@ -64,10 +64,22 @@ class Hello(Model):
 
 
 class ClockOf(Model):
-    """The time an engine has left."""
+    """The time that a player has left."""
 
     seconds: float
     stones: int = Field(description="moves to make in that time, or periods left; 0 in main time")
+    period: float = Field(description="seconds of a period of overtime; 0 without overtime")
+    periods: int = Field(description="of byo-yomi, in all")
+    runs: bool = Field(description="whether it is running, for a human")
+
+
+class VariationOf(Model):
+    """A move that the record has after the position shown."""
+
+    move: tuple[Color, str] | None
+    name: str
+    moves: int = Field(description="of its first line")
+    is_current: bool
 
 
 class Sides(Model):
@@ -98,8 +110,16 @@ class Game(Model):
     result: str | None
     seats: dict[Color, str]
     clocks: dict[Color, ClockOf | None]
-    time: str | None = Field(description="the engines' time, as in `new`")
+    time: str | None = Field(description="the time, as in `new`")
+    timed: Literal["engines", "both"]
     paused: bool
+    info: dict[str, str] = Field(
+        description="what the record says about the game, by SGF's names; empty for a new game"
+    )
+    comment: str = Field(description="on the position shown")
+    variations: list[VariationOf] = Field(description="the moves that follow the position shown, the main one first")
+    branches: list[int] = Field(description="positions of the line that more than one move follows")
+    is_main: bool = Field(description="whether the line is the main one")
 
 
 class State(Model):
@@ -149,6 +169,45 @@ class Search(Model):
     depths: list[Depth]
 
 
+class RecordOf(Model):
+    """The whole record, after every change of it; `new` takes it back."""
+
+    type: Literal["record"]
+    sgf: str
+
+
+class Phase(Model):
+    """What the moves of one colour have lost in one phase of the game."""
+
+    color: Color
+    phase: Literal["opening", "middle game", "endgame"]
+    moves: int
+    mean: float
+    turns: int = Field(description="moves that lost a tenth of the chances or more")
+
+
+class ReviewOf(Model):
+    """What is known of the positions of the line, by a review or from the record."""
+
+    type: Literal["review"]
+    player: str | None
+    is_running: bool
+    done: int
+    of: int
+    values: list[ValueOrNone] = Field(description="the chance that Black wins, by the number of moves")
+    lines: list[list[str]] = Field(description="the player's move in each position, and what it expects after it")
+    phases: list[Phase]
+
+
+class OwnershipOf(Model):
+    """Who will own which point of the position shown."""
+
+    type: Literal["ownership"]
+    at: int
+    ownership: Map
+    score: float = Field(description="mean score of the playouts, for Black")
+
+
 class Score(Model):
     """The score of the position shown."""
 
@@ -156,6 +215,8 @@ class Score(Model):
     id: int | None
     result: str
     score: float
+    area: Sides = Field(description="points of each colour without the dead stones, before komi")
+    estimate: float = Field(description="mean score of the playouts, for Black")
     dead: list[list[str]]
     ownership: Map
     wins: float
@@ -188,7 +249,7 @@ class Frames(Model):
     frames: list[CurvePoint]
 
 
-MESSAGES = (Ok, Error, Hello, Game, State, Search, Score, Sgf, Frames)
+MESSAGES = (Ok, Error, Hello, Game, State, Search, RecordOf, ReviewOf, OwnershipOf, Score, Sgf, Frames)
 
 # ---------------------------------------------------------------------------------------------
 # HTTP

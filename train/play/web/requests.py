@@ -16,7 +16,7 @@ from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, MAX_SIZE, MIN_SIZE
 MOST_MOVES = 3_000
 
 Color = Literal["black", "white"]
-Role = Literal["game", "analysis", "a", "b"]
+Role = Literal["game", "analysis", "a", "b", "review"]
 LookRole = Literal["analysis", "a", "b"]
 Vertex = Annotated[str, Field(min_length=2, max_length=4)]
 Seat = Annotated[str, Field(min_length=1, max_length=1_000, description='"human" or a player spec')]
@@ -73,7 +73,9 @@ class New(Request, Position):
     black: Seat = HUMAN
     white: Seat | None = Field(None, description="by default the server's player")
     time: str | None = Field(None, max_length=40)
+    timed: Literal["engines", "both"] = Field("engines", description="whose clocks run: humans', too, or not")
     paused: bool = False
+    sgf: str | None = Field(None, max_length=1_000_000, description="a record that has the moves, and more")
 
 
 class Seats(Request):
@@ -151,6 +153,50 @@ class Save(Request):
     overwrite: bool = False
 
 
+class Branch(Request):
+    """Go along one of the moves that follow the position shown, or back to the main line."""
+
+    type: Literal["branch"]
+    index: int | None = Field(None, ge=0, le=MOST_MOVES, description="in `variations`; null: the main line")
+
+
+class Remove(Request):
+    """Remove a variation, with all that follows it."""
+
+    type: Literal["remove"]
+    index: int = Field(ge=0, le=MOST_MOVES)
+
+
+class Name(Request):
+    """Name a variation."""
+
+    type: Literal["name"]
+    index: int = Field(ge=0, le=MOST_MOVES)
+    name: str = Field(max_length=200)
+
+
+class Comment(Request):
+    """Replace the comment on the position shown."""
+
+    type: Literal["comment"]
+    text: str = Field(max_length=100_000)
+
+
+class Review(Request):
+    """Analyse all positions of the line shown, in the background."""
+
+    type: Literal["review"]
+    player: PlayerSpec | None = Field(None, description="by default the server's player")
+    seconds: Seconds | None = Field(None, description="for each position")
+
+
+class ShowOwnership(Request):
+    """Send `ownership` messages, or no longer."""
+
+    type: Literal["ownership"]
+    on: bool = True
+
+
 class Search(Request):
     """Search the position shown without playing."""
 
@@ -202,6 +248,12 @@ AnyRequest = (
     | Score
     | Load
     | Save
+    | Branch
+    | Remove
+    | Name
+    | Comment
+    | Review
+    | ShowOwnership
     | Search
     | Stop
     | Watch

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from rlgo.base.errors import RlgoError
 from rlgo.go.clock import TimeSettings
 from rlgo.go.game import Game
+from rlgo.play.player import Candidate
 from rlgo.play.session import GameSession, print_bug
 from train.play.web.options import Limits
 from train.play.web.specs import Specs
@@ -86,11 +87,13 @@ class Listener(NamedTuple):
     send : takes a message as JSON, and a key: a later message of the same key may replace it. None: it must arrive
     say : takes what the searcher is doing, one of DOINGS
     done : takes the job and its move, once the search is over
+    so_far : takes the position and what returns its candidates, now and then during a search; or None
     """
 
     send: Callable[[str, str | None], None]
     say: Callable[[str], None]
     done: Callable[[Job, int], None]
+    so_far: Callable[[Game, Callable[[], list[Candidate]]], None] | None = None
 
 
 class Searcher:
@@ -98,7 +101,7 @@ class Searcher:
 
     Parameters
     ----------
-    role : game, analysis, a or b
+    role : game, analysis, a, b or review
     commons : shared by all tabs
     listener : its callbacks
     """
@@ -202,7 +205,7 @@ class Searcher:
         self._listener.say("waiting")
         with Turn(self._commons.turns, lambda: job.is_ended) as turn:
             watch = Watch(subject, session.player, self._send_frame, self._commons.limits.frames)
-            watch.is_on = self._watches
+            watch.is_on, watch.so_far = self._watches, self._listener.so_far
             self._watch = watch
             self._listener.say("searching")
             session.stop = self._stop_of(job, watch, turn)

@@ -18,20 +18,23 @@ from rlgo.base.resources import version
 from rlgo.base.settings import MAX_SIZE, MIN_SIZE
 from rlgo.go.board import BLACK, WHITE
 from rlgo.go.clock import TimeSettings, parse_time
-from rlgo.go.coords import from_vertex
+from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.game import Game
-from rlgo.go.sgf import read_sgf, write_sgf
-from rlgo.play.ownership import Ownership
-from rlgo.play.player import RESIGN
+from rlgo.play.ownership import Ownership, areas
+from rlgo.play.player import RESIGN, Candidate
+from train.play.record import Record
 from train.play.web import requests as ask
 from train.play.web.files import Records
 from train.play.web.options import Options
 from train.play.web.positions import COLORS, NAMES, describe_game, game_of, vertices_of
 from train.play.web.requests import HUMAN
+from train.play.web.review import Review, describe_review
 from train.play.web.searcher import DOINGS, Commons, Job, Listener, Searcher
+from train.play.web.times import HumanTimes
 from train.play.web.watch import describe, describe_curve
 
 Answer = dict[str, Any]
+_OWNERSHIP_LINES = 8  # of a running search: after these, points are played out
 _PACE_SECONDS = 0.2  # between two moves of engines that play each other, so that you can follow
 
 
@@ -61,7 +64,9 @@ class Tab:
         self._lock = threading.RLock()
         self._searchers: dict[str, Searcher] = {}
         self._doing: dict[str, tuple[str, str]] = {}  # role and state of each of them
-        self._watches = True
+        self._times = HumanTimes(None, self._lose_on_time)
+        self._watches, self._shows_ownership = True, False
+        self._review: Review | None = None
         self._searches = self._games = 0  # how many there have been
         self._moved = 0.0  # when the game last changed
         self._handlers: dict[type, Callable[[Any], Answer | None]] = {
@@ -77,6 +82,12 @@ class Tab:
             ask.Score: self._score,
             ask.Load: self._load,
             ask.Save: self._save,
+            ask.Branch: self._branch,
+            ask.Remove: self._remove,
+            ask.Name: self._name,
+            ask.Comment: self._comment,
+            ask.Review: self._begin_review,
+            ask.ShowOwnership: self._show_ownership,
             ask.Search: self._search,
             ask.Stop: self._stop,
             ask.Watch: self._watch,
@@ -103,7 +114,7 @@ class Tab:
         self._send(json.dumps(hello), None)
         self._send(json.dumps({"type": "state", "role": "game", "doing": "preparing"}), None)  # the rules may compile
         with self._lock:
-            self._begin(Game(options.size, options.komi), {BLACK: HUMAN, WHITE: options.player})
+            self._begin(Record.of(Game(options.size, options.komi), is_own=True), {BLACK: HUMAN, WHITE: options.player})
             self._searcher("white").prepare(self._job(options.player, self.game))
 
     def handle(self, request: ask.AnyRequest) -> Answer:
@@ -115,6 +126,7 @@ class Tab:
     def close(self) -> None:
         """End all searches."""
         with self._lock:
+            self._times.stop()
             for searcher in self._searchers.values():
                 searcher.close()
             self._searchers = {}
@@ -122,12 +134,21 @@ class Tab:
     # --- the game ---
 
     def _begin(
-        self, game: Game, seats: dict[int, str], time_settings: TimeSettings | None = None, paused: bool = False
+        self,
+        record: Record,
+        seats: dict[int, str],
+        time_settings: TimeSettings | None = None,
+        paused: bool = False,
+        timed: str = "engines",
     ) -> None:
-        self.game, self.at, self.seats, self.paused = game, len(game.moves), seats, paused
-        self._time_settings = time_settings
+        self._end_review()
+        self.record, self.game, self.at = record, record.game, len(record.game.moves)
+        self.seats, self.paused = seats, paused
+        self._time_settings, self._timed = time_settings, timed
+        self._times.stop()
+        self._times = HumanTimes(time_settings if timed == "both" else None, self._lose_on_time)
         self._games += 1
-        self._changed()
+        self._edited()
 
     def _new(self, request: ask.New) -> None:
         black, white = request.black, request.white or self._options.player
@@ -135,7 +156,13 @@ class Tab:
         game = game_of(request, request.handicap)
         self._check_seats(game, black, white)
         self._komi = game.komi
-        self._begin(game, {BLACK: black, WHITE: white}, settings, request.paused)
+        if request.sgf is None:
+            record = Record.of(game, is_own=True)
+        else:
+            record = Record.read(request.sgf.encode(), game.komi)
+            record.go_along(game.moves)
+            record.is_own = record.is_own or not record.info().keys() & {"PB", "PW"}
+        self._begin(record, {BLACK: black, WHITE: white}, settings, request.paused, request.timed)
 
     def _seat(self, request: ask.Seats) -> None:
         given = {BLACK: request.black, WHITE: request.white}
@@ -157,16 +184,25 @@ class Tab:
         why = game.why_illegal(p)
         if why is not None:
             raise RlgoError(f"illegal move: {why}")
+        self._times.end_turn(game.to_play)
         self._put(game, p)
 
     def _put(self, game: Game, p: int) -> None:
-        """Play a legal move, or resign, in the position of `game`, from which the game then goes on."""
+        """Play a legal move, or resign, in the position of `game`, from which the game then goes on.
+
+        The moves that followed stay in the record, as a variation.
+        """
+        self._end_review()
+        color = game.to_play
         if p == RESIGN:
             game.resign()
+            if len(game.moves) < len(self.game.moves):
+                self.record.go_along(game.moves)
         else:
             game.play(p)
+            self.record.add(len(game.moves) - 1, color, p, game)
         self.game, self.at = game, len(game.moves)
-        self._changed()
+        self._edited()
 
     def _genmove(self, _: ask.Genmove) -> None:
         if self._is_over():
@@ -185,11 +221,15 @@ class Tab:
             n = 0 if self.game.resigned else next(of_human, 1)
         if n > self.at:
             raise RlgoError("cannot undo")
+        self._end_review()
+        self._times.forgive()
+        n_all = len(self.game.moves) - self.at + n
         self.game = self.game.after(self.at - n)
+        self.record.take_back(n_all, self.game)
         self.at = len(self.game.moves)
         # Otherwise the engine would play the same move again.
         self.paused = self.paused or self.seats[self.game.to_play] != HUMAN
-        self._changed()
+        self._edited()
 
     def _goto(self, request: ask.Goto) -> None:
         if request.at > len(self.game.moves):
@@ -209,13 +249,23 @@ class Tab:
     def _is_over(self) -> bool:
         return self.at == len(self.game.moves) and self.game.is_over()
 
+    def _edited(self) -> None:
+        """Send the record and what is known of its positions, and what `_changed` does."""
+        self._changed()
+        self._send(json.dumps({"type": "record", "sgf": self.record.write().decode()}), "record")
+        self._tell_review()
+
     def _changed(self) -> None:
         """Send the current game to the tab, and let the next engine move."""
         for name in COLORS:
             if name in self._searchers:
                 self._searchers[name].cancel()
         self._moved = time.monotonic()
+        is_turn = self.seats[self.game.to_play] == HUMAN
+        self._times.go_on(self.game.to_play if is_turn and not self.paused and not self.game.is_over() else None)
         self._tell()
+        if self._shows_ownership:
+            self._send_ownership(Ownership.of(self._shown()), self.at)
         may_move = not self.paused and self.seats[self.game.to_play] != HUMAN and not self.game.is_over()
         is_short = len(self.game.moves) < self._options.limits.moves_factor * self.game.size**2
         if may_move and is_short and self.at == len(self.game.moves):
@@ -223,26 +273,62 @@ class Tab:
 
     def _tell(self) -> None:
         game = self.game
-        result = None
-        if game.is_over():
-            result = game.result if game.resigned else Ownership.of(game).without_dead().result
         message = {
             "type": "game",
             **describe_game(game, self._shown()),
-            "result": result,
+            "result": self._result(),
             "seats": {NAMES[color]: spec for color, spec in self.seats.items()},
             "clocks": {NAMES[color]: self._clock(color) for color in (BLACK, WHITE)},
             "time": None if self._time_settings is None else str(self._time_settings),
+            "timed": self._timed,
             "paused": self.paused,
+            "info": {} if self.record.is_own else self.record.info(),
+            "comment": self.record.comment(self.at),
+            "variations": [
+                {
+                    "move": None if v.move is None else [NAMES[v.move[0]], to_vertex(v.move[1], game.size)],
+                    "name": v.name,
+                    "moves": v.moves,
+                    "is_current": v.is_current,
+                }
+                for v in self.record.variations(self.at)
+            ],
+            "branches": self.record.branches(),
+            "is_main": self.record.is_main(),
         }
         self._send(json.dumps(message), None)
 
-    def _clock(self, color: int) -> Answer | None:
-        if self._time_settings is None or self.seats[color] == HUMAN:
+    def _result(self) -> str | None:
+        """Return the result of the game, without its dead stones; None before its end."""
+        game = self.game
+        if not game.is_over():
             return None
-        left = self._searcher(NAMES[color]).clock_left(color, self._games)
-        seconds, stones = left or (self._time_settings.main or self._time_settings.period, 0)
-        return {"seconds": round(seconds, 1), "stones": stones}
+        if game.resigned:
+            return f"{game.result[:2]}T" if self._times.has_lost(game.resigned) else game.result
+        return Ownership.of(game).without_dead().result
+
+    def _clock(self, color: int) -> Answer | None:
+        settings, is_human = self._time_settings, self.seats[color] == HUMAN
+        if settings is None or (is_human and self._timed == "engines"):
+            return None
+        left = self._times.left(color) if is_human else self._searcher(NAMES[color]).clock_left(color, self._games)
+        seconds, stones = left or (settings.main or settings.period, 0)
+        return {
+            "seconds": round(seconds, 1),
+            "stones": stones,
+            "period": settings.period,
+            "periods": settings.periods,
+            "runs": is_human and self._times.runs_for == color,
+        }
+
+    def _lose_on_time(self, color: int) -> None:
+        """End the game for a human whose time is up. Called from a thread of its own."""
+        with self._lock:
+            if self._times.has_lost(color) and not self.game.is_over():
+                self._end_review()
+                self.game = self.game.copy()
+                self.game.resign(color)
+                self._edited()
 
     # --- searches ---
 
@@ -250,9 +336,11 @@ class Tab:
         """Return the searcher of a colour, or of another role; those of both colours have the role "game"."""
         if key not in self._searchers:
             role = "game" if key in COLORS else key
-            listener = Listener(self._send, partial(self._say, key, role), self._searched)
+            send = self._reviewed if role == "review" else self._send
+            so_far = self._searched_so_far if role in ("game", "analysis") else None
+            listener = Listener(send, partial(self._say, key, role), self._searched, so_far)
             searcher = Searcher(role, self._commons, listener)
-            searcher.watch(self._watches)
+            searcher.watch(self._watches and role != "review")
             self._searchers[key] = searcher
         return self._searchers[key]
 
@@ -288,6 +376,58 @@ class Tab:
                 return
             self._put(self._shown(), move)
 
+    def _begin_review(self, request: ask.Review) -> None:
+        spec = request.player or self._options.player
+        self._commons.specs.check(spec, self.game.size)
+        self._end_review()
+        self._review = review = Review(
+            self.record,
+            spec,
+            lambda game: self._searcher("review").start(self._job(spec, game, seconds=request.seconds)),
+        )
+        review.go_on()
+        self._tell_review()
+
+    def _reviewed(self, text: str, key: str | None) -> None:
+        """Take a message of the review's searcher: the result of a search, or an error. Called from its thread."""
+        message = json.loads(text)
+        with self._lock:
+            review = self._review
+            if message["type"] == "error":
+                self._send(text, key)
+                self._end_review()
+            elif message["type"] == "search" and message["final"] and review is not None:
+                if message["at"] == len(review.opinions):
+                    review.take(message)
+                if review.is_running:
+                    self._tell_review()
+                else:
+                    self._edited()
+
+    def _end_review(self) -> None:
+        """End a review that runs, and keep what it has found."""
+        if self._review is not None and self._review.is_running:
+            self._searcher("review").cancel()
+            self._review.end()
+
+    def _tell_review(self) -> None:
+        self._send(json.dumps(describe_review(self.record, self._review)), "review")
+
+    def _show_ownership(self, request: ask.ShowOwnership) -> None:
+        self._shows_ownership = request.on
+        if request.on:
+            self._send_ownership(Ownership.of(self._shown()), self.at)
+
+    def _send_ownership(self, ownership: Ownership, at: int) -> None:
+        message = {"type": "ownership", "at": at, "ownership": ownership.map.round(2).tolist()}
+        self._send(json.dumps({**message, "score": round(ownership.score, 1)}), "ownership")
+
+    def _searched_so_far(self, game: Game, candidates: Callable[[], list[Candidate]]) -> None:
+        """Send who will own which point, as a running search sees it. Called from the search."""
+        if self._shows_ownership and len(game.moves) == self.at:
+            best = [(c.line, float(c.visits)) for c in candidates()[:_OWNERSHIP_LINES]]
+            self._send_ownership(Ownership.after(game, best), len(game.moves))
+
     def _search(self, request: ask.Search) -> None:
         spec = request.player or self._options.player
         game = self._shown()
@@ -295,13 +435,16 @@ class Tab:
         self._searcher(request.role).start(self._job(spec, game, seconds=request.seconds))
 
     def _stop(self, request: ask.Stop) -> None:
+        if request.role in (None, "review") and self._review is not None and self._review.is_running:
+            self._end_review()
+            self._edited()
         for searcher in self._of_role(request.role):
             searcher.end()
 
     def _watch(self, request: ask.Watch) -> None:
         self._watches = request.on
         for searcher in self._searchers.values():
-            searcher.watch(request.on)
+            searcher.watch(request.on and searcher.role != "review")
 
     def _frames(self, request: ask.Frames) -> Answer:
         searcher = next(iter(self._of_role(request.role)), None)
@@ -331,9 +474,38 @@ class Tab:
             record = request.sgf.encode()
         else:
             record = self._records.read(str(request.file), self._options.limits.message_bytes)
-        game = read_sgf(record, self._komi)
-        seats = {color: spec if self._plays(spec, game) else HUMAN for color, spec in self.seats.items()}
-        self._begin(game, seats, None, paused=True)
+        loaded = Record.read(record, self._komi)
+        seats = {color: spec if self._plays(spec, loaded.game) else HUMAN for color, spec in self.seats.items()}
+        self._begin(loaded, seats, None, paused=True)
+
+    def _branch(self, request: ask.Branch) -> None:
+        before, moves = self.record.game.moves, self.game.moves[: self.at]
+        self._end_review()
+        self.record.choose(self.at, request.index)
+        self._follow_record(before)
+        common = next((i for i, (a, b) in enumerate(zip(moves, self.game.moves, strict=False)) if a != b), len(moves))
+        self.at = min(self.at + 1 if request.index is not None else common, len(self.game.moves))
+        self._edited()
+
+    def _remove(self, request: ask.Remove) -> None:
+        self._end_review()
+        self.record.remove(self.at, request.index)
+        self._follow_record(self.game.moves)
+        self.at = min(self.at, len(self.game.moves))
+        self._edited()
+
+    def _follow_record(self, before: list[tuple[int, int]]) -> None:
+        """Let the game be that of the record's line; engines wait if it is another one."""
+        if self.record.game.moves != before or self.game.resigned:
+            self.game, self.paused = self.record.game, True
+
+    def _name(self, request: ask.Name) -> None:
+        self.record.name_variation(self.at, request.index, request.name)
+        self._edited()
+
+    def _comment(self, request: ask.Comment) -> None:
+        self.record.set_comment(self.at, request.text)
+        self._edited()
 
     def _plays(self, spec: str, game: Game) -> bool:
         """Return whether a seat's player plays on the board of a game."""
@@ -344,8 +516,10 @@ class Tab:
         return True
 
     def _save(self, request: ask.Save) -> Answer:
-        result = score(self.game)["result"] if self.game.is_over() else None
-        record = write_sgf(self.game, self.seats[BLACK], self.seats[WHITE], result)
+        if self.record.is_own:
+            result = self._result()
+            self.record.set_info(PB=self.seats[BLACK], PW=self.seats[WHITE], RE=result)
+        record = self.record.write()
         if request.file is not None:
             self._records.write(request.file, record, request.overwrite)
         return {"type": "sgf", "sgf": record.decode(), "file": request.file}
@@ -358,6 +532,8 @@ def score(game: Game) -> Answer:
     return {
         "result": game.result if game.resigned else rest.result,
         "score": rest.score(),
+        "area": {NAMES[color]: points for color, points in areas(rest).items()},
+        "estimate": round(ownership.score, 1),
         "dead": [vertices_of(chain, game.size) for chain in ownership.dead()],
         "ownership": ownership.map.round(3).tolist(),
         "wins": round(ownership.wins, 4),

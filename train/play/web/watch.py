@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.go.game import Game
-from rlgo.play.player import Player, SearchStatistics, name_of_move
+from rlgo.play.player import Candidate, Player, SearchStatistics, name_of_move
 from rlgo.search.deepening import AlphaBetaResult, sigmoid
 from train.play.web.positions import NAMES, vertices_of
 
 SEND_SECONDS = 0.1  # between two messages
+TOLD_SECONDS = 0.7  # between two calls of `so_far`, which takes time
 LOOK_SECONDS = 0.01  # between two frames at the start of a search
 _COST_SHARE = 0.02  # of the search's time
 _LONGEST_WAIT = 1.0  # seconds after a look that took long, such as one that compiled
@@ -68,7 +69,9 @@ class Watch:
         self.subject, self._player, self._send, self._most, self._clock = subject, player, send, most, clock
         self.frames: list[Frame] = []
         self.is_on = True
+        self.so_far: Callable[[Game, Callable[[], list[Candidate]]], None] | None = None  # called now and then
         self._began = clock()
+        self._told = self._began
         self._due, self._sent, self._every = self._began, -SEND_SECONDS, LOOK_SECONDS
 
     def look(self) -> None:
@@ -84,6 +87,9 @@ class Watch:
             if seconds - self._sent >= SEND_SECONDS:
                 self._sent = seconds
                 self._send(json.dumps(describe(self.subject, frame)))
+        if self.so_far is not None and now - self._told >= TOLD_SECONDS:
+            self._told = now
+            self.so_far(self.subject.game, lambda: self._player.candidates(self.subject.game))
         end = self._clock()
         self._due = end + max(min(self._every, SEND_SECONDS), min(_LONGEST_WAIT, (end - now) / _COST_SHARE))
 

@@ -10,6 +10,7 @@ import { KeysButton, KeysDialog } from "./keys";
 import { dismiss, spoken, toasts } from "./notices";
 import { PlayView } from "./play";
 import { ProbeView } from "./probe";
+import { ReviewView } from "./review";
 import { RunsView } from "./runs";
 import { hello, isConnected } from "./server";
 import { openSgf } from "./table";
@@ -19,6 +20,7 @@ import { WatchView } from "./watch";
 
 const CONTENT: Record<View, () => JSX.Element> = {
   play: PlayView,
+  review: ReviewView,
   watch: WatchView,
   probe: ProbeView,
   compare: CompareView,
@@ -37,9 +39,6 @@ export function App(): JSX.Element {
   useEffect(acceptDrops, []);
   return (
     <>
-      <a class="skip" href={`#${view.value}`} onClick={() => document.querySelector("main")?.focus()}>
-        Skip to content
-      </a>
       <Head />
       <main id="main" tabIndex={-1} aria-label={capital(view.value)}>
         <h1 class="hidden">{capital(view.value)}</h1>
@@ -64,10 +63,19 @@ export function App(): JSX.Element {
   );
 }
 
+/** The part of the address after # is the view: it stays. */
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
 function Head(): JSX.Element {
   const status = isConnected.value ? "connected" : hello.value ? "reconnecting …" : "connecting …";
   return (
     <header class="head">
+      <a class="skip" href="#main" onClick={skip}>
+        Skip to content
+      </a>
       <div class="brand" title={hello.value ? `rlgo ${hello.value.version}` : undefined}>
         <svg viewBox="0 0 24 24" aria-hidden="true">
           <path class="mark-lines" d="M8 0V24M16 0V24M0 8H24M0 16H24" />

@@ -12,6 +12,7 @@ export interface Mark {
   text?: string;
   small?: string; // a second line of text
   isBest?: boolean; // gets a ring
+  isLabel?: boolean; // a letter on the wood, rather than a disc
 }
 
 /** A stone that is not there: part of a variation. */
@@ -269,9 +270,11 @@ function MarkAt({ mark, x, y }: { mark: Mark; x: number; y: number }): JSX.Eleme
   const lines = mark.small ? 2 : 1;
   return (
     <g>
+      {mark.isLabel && <circle class={mark.isBest ? "ground best" : "ground"} cx={x} cy={y} r={3.6} />}
+      {mark.fill && mark.isBest && <circle class="around" cx={x} cy={y} r={5.3} />}
       {mark.fill && <circle class={mark.isBest ? "disc best" : "disc"} cx={x} cy={y} r={4.6} fill={mark.fill} />}
       {mark.text && (
-        <text class={mark.text.length > 3 ? "narrow" : undefined} x={x} y={lines === 2 ? y - 1.4 : y} fill={mark.ink}>
+        <text class={mark.isLabel ? "label" : mark.text.length > 3 ? "narrow" : undefined} x={x} y={lines === 2 ? y - 1.4 : y} fill={mark.ink}>
           {mark.text}
         </text>
       )}

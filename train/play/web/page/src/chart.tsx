@@ -17,10 +17,11 @@ interface ChartProps {
   format?: (y: number) => string;
   range?: [number, number]; // of y; by default, of the points
   at?: number; // an x that is marked
+  dots?: { x: number; y: number; kind: string }[];
   onPick?: (x: number) => void;
 }
 
-const LEFT = 46;
+const LEFT = 54;
 const RIGHT = 20; // half the width of the last number on the x axis
 const TOP = 10;
 const BOTTOM = 34;
@@ -33,11 +34,11 @@ function round(n: number): string {
   return Math.abs(n) >= 100 ? n.toFixed(0) : Math.abs(n) >= 1 ? n.toFixed(2) : n.toPrecision(2);
 }
 
-/** About n round numbers from low to high. */
-function ticks(low: number, high: number, n: number): number[] {
+/** About n round numbers from low to high, `least` apart or more. */
+function ticks(low: number, high: number, n: number, least = 0): number[] {
   const rough = (high - low) / n || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough)!;
+  const step = Math.max(least, [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough)!);
   const first = Math.ceil(low / step);
   return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
 }
@@ -102,7 +103,7 @@ export function Chart(props: ChartProps): JSX.Element {
                 </g>
               ))}
             {!isEmpty &&
-              ticks(x0, x1, width < 360 ? 3 : 5).map((x) => (
+              ticks(x0, x1, width < 360 ? 3 : 5, 1).map((x) => (
                 <text key={x} class="tick x" x={px(x)} y={height - BOTTOM + 14}>
                   {compact(x)}
                 </text>
@@ -115,6 +116,9 @@ export function Chart(props: ChartProps): JSX.Element {
                 <path class="line" d={linePath(line.points, px, py)} />
                 {line.points.length < 40 && line.points.length > 0 && line.points.map(([x, y]) => <circle key={x} cx={px(x)} cy={py(y)} r={2} />)}
               </g>
+            ))}
+            {props.dots?.map(({ x, y, kind }) => (
+              <circle key={x} class={`dot-${kind}`} cx={px(x)} cy={py(y)} r={4} />
             ))}
             {mark !== null && !isEmpty && <line class="crosshair" x1={px(mark)} x2={px(mark)} y1={TOP} y2={height - BOTTOM} />}
           </svg>

@@ -106,11 +106,11 @@ function SidePanel({ side, quantity }: { side: Side; quantity: string }): JSX.El
       <Legend quantity={quantity} heat={heat} />
       <dl class="numbers">
         <Fact name="Best move" value={result?.chosen ?? result?.moves[0] ?? "–"} />
-        <Fact name="P(Black wins)" value={`${percent(valueOf(result))} %`} />
+        <Fact name="Black’s chance" value={`${percent(valueOf(result))} %`} />
         <Fact name={result?.unit === "positions" ? "Positions" : "Simulations"} value={whole(result?.count)} />
         <Fact name="Per second" value={result ? compact(Math.round(result.per_second)) : "–"} />
       </dl>
-      <Best result={result} quantity={quantity} />
+      <Best side={side} result={result} quantity={quantity} />
       <SettingSliders value={players[side].value} onChange={(spec) => choose(side, spec)} />
     </section>
   );
@@ -121,7 +121,7 @@ interface Row {
   index: number;
 }
 
-function Best({ result, quantity }: { result: Search | null; quantity: string }): JSX.Element {
+function Best({ side, result, quantity }: { side: Side; result: Search | null; quantity: string }): JSX.Element {
   const keys = [...new Set(["value", "visits", quantity])].filter((key) => result?.columns[key]);
   const columns: Column<Row>[] = [
     { key: "move", title: "Move", value: (row) => row.move, isText: true },
@@ -144,7 +144,7 @@ function Best({ result, quantity }: { result: Search | null; quantity: string })
   ];
   return (
     <Table
-      label="Best moves"
+      label={`Best moves of player ${side.toUpperCase()}`}
       columns={columns}
       rows={(result?.moves ?? []).slice(0, ROWS).map((move, index) => ({ move, index }))}
       rowKey={(row) => row.move}

@@ -189,10 +189,12 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
           <tr>
             {columns.map((c) => (
               <th key={c.key} scope="col" class={c.isText ? "text" : undefined} aria-sort={state(c.key)} title={c.hint}>
-                {c.title && (
+                {c.title ? (
                   <button type="button" onClick={() => setSort([c.key, sort[0] === c.key ? (-sort[1] as -1 | 1) : -1])}>
                     {c.title}
                   </button>
+                ) : (
+                  <span class="hidden">{c.key}</span>
                 )}
               </th>
             ))}

@@ -11,7 +11,7 @@ export interface Quantity {
   title: string; // of the table's column
   name: string; // in full
   hint: string;
-  isValue: boolean; // P(Black wins); otherwise a count or a share
+  isValue: boolean; // from 0, White wins, to 1; otherwise a count or a share
   show: (x: number | null | undefined) => string;
 }
 
@@ -19,9 +19,9 @@ const value = (title: string, name: string, hint: string): Quantity => ({ title,
 const share = (title: string, name: string, hint: string): Quantity => ({ ...value(title, name, hint), isValue: false });
 const count = (title: string, name: string, hint: string): Quantity => ({ title, name, hint, isValue: false, show: whole });
 
-/** What the columns of a search mean. Values are P(Black wins), in per cent. */
+/** What the columns of a search mean. Values are for Black, in per cent. */
 export const QUANTITIES: Record<string, Quantity> = {
-  value: value("V", "value", "P(Black wins) after the move, in per cent: what the search acts on"),
+  value: value("V", "value", "value of the move for Black, in per cent: what the search acts on. A chance of winning only after calibration"),
   visits: count("N", "visits N", "simulations that began with the move"),
   share: share("N %", "share of visits", "share of all simulations, in per cent"),
   q: value("Q", "Q (Monte-Carlo)", "mean outcome of the simulations that began with the move, in per cent"),
@@ -29,8 +29,8 @@ export const QUANTITIES: Record<string, Quantity> = {
   n_amaf: count("N~", "N~ (AMAF count)", "simulations in which the colour played the move at any time"),
   beta: share("β", "β, weight of AMAF", "weight of Q~ against Q, in per cent"),
   prior: value("prior", "prior H", "what the heuristic believed before the search, in per cent"),
-  long_term: value("long", "long-term memory", "P(Black wins) by the long-term memory alone, in per cent"),
-  short_term: value("short", "short-term memory", "P(Black wins) by the short-term memory alone, in per cent"),
+  long_term: value("long", "long-term memory", "value by the long-term memory alone, in per cent"),
+  short_term: value("short", "short-term memory", "value by the short-term memory alone, in per cent"),
   searched: value("searched", "searched value", "value of the move at the last depth; a bound, except for the best move"),
 };
 
@@ -42,27 +42,43 @@ export const valueOf = (search: Search | null): number | null => search?.chance 
 
 export interface Heat {
   marks: Mark[];
-  low: number; // the worst number shown, and the best one, for the side to play
-  high: number;
+  best: number; // the number of the best move shown, and the worst that the colours tell apart from others
+  worst: number;
 }
 
-/** Discs for one quantity. Bright is good for the side to play, or many. */
-export function heatOf(search: Search | null, key: string, size: number): Heat {
+const FAR = 0.15; // a value that is this much worse than the best is as dark as can be
+const LEAST_SHARE = 0.01; // of the best move's visits: a candidate has more
+const [FEWEST_CANDIDATES, MOST_CANDIDATES] = [4, 12]; // if there are as many
+
+/** Whether a move is one that the search has really looked at, rather than one of all that there are. */
+function isCandidate(search: Search, i: number): boolean {
+  const visits = search.columns.visits;
+  const most = Math.max(...(visits ?? []).map((n) => n ?? 0));
+  const least = i < FEWEST_CANDIDATES ? 1 : Math.max(1, LEAST_SHARE * most);
+  return i === 0 || (i < MOST_CANDIDATES && (!visits || most <= 1 || (visits[i] ?? 0) >= least));
+}
+
+/** Discs for one quantity: the candidates, or all moves. Values are coloured by how far they are from the best move's. */
+export function heatOf(search: Search | null, key: string, size: number, all = false): Heat {
   const column = search?.columns[key];
   const quantity = QUANTITIES[key];
-  if (!search || !column || !quantity) return { marks: [], low: 0, high: 0 };
+  if (!search || !column || !quantity) return { marks: [], best: 0, worst: 0 };
   const isKnown = (i: number): boolean => column[i] !== null && (quantity.isValue || column[i]! > 0);
   const rows = search.moves.map((move, i) => ({ point: fromVertex(move, size), number: column[i]!, i }));
-  const known = rows.filter(({ point, i }) => point >= 0 && isKnown(i));
+  const known = rows.filter(({ point, i }) => point >= 0 && isKnown(i) && (all || isCandidate(search, i)));
   const numbers = known.map(({ number }) => number);
   const isReversed = quantity.isValue && search.to_play === "white";
-  const [smallest, largest] = [Math.min(...numbers), Math.max(...numbers)];
-  const [low, high] = isReversed ? [largest, smallest] : [smallest, largest];
+  const best = isReversed ? Math.min(...numbers) : Math.max(...numbers);
+  const worst = quantity.isValue ? best + (isReversed ? FAR : -FAR) : 0;
+  const isCounted = (search.columns.visits ?? []).some((n) => (n ?? 0) > 1);
+  const spread = Math.max(...numbers) - Math.min(...numbers);
   const marks = known.map(({ point, number, i }): Mark => {
-    const { fill, ink } = sequential(high === low ? 1 : (number - low) / (high - low));
-    return { point, fill, ink, text: shortText(number, quantity, largest - smallest), isBest: i === 0 };
+    const { fill, ink } = sequential(best === worst ? 1 : (number - worst) / (best - worst));
+    const visits = key === "visits" || key === "share" ? null : search.columns.visits?.[i];
+    const small = visits && isCounted && !all ? shortText(visits, QUANTITIES.visits!, 0) : undefined;
+    return { point, fill, ink, text: shortText(number, quantity, spread), small, isBest: i === 0 };
   });
-  return { marks, low, high };
+  return { marks, best, worst };
 }
 
 /** Three characters or so. Numbers that lie close together, spread apart by less than a tenth, get a decimal. */
@@ -81,12 +97,13 @@ interface LegendProps {
 export function Legend({ quantity, heat }: LegendProps): JSX.Element {
   const about = QUANTITIES[quantity];
   const isEmpty = heat.marks.length === 0;
+  const far = about?.isValue ? `${Math.round(100 * FAR)} points worse` : "0";
   return (
     <div class="legend" title={about?.hint}>
-      <span class="low">{isEmpty ? "–" : about?.show(heat.low)}</span>
+      <span class="low">{isEmpty ? "–" : far}</span>
       <Ramp />
-      <span class="high">{isEmpty ? "–" : about?.show(heat.high)}</span>
-      <span>{about?.isValue ? "P(Black wins), %" : about?.name}</span>
+      <span class="high">{isEmpty ? "–" : `${about?.isValue ? "best: " : ""}${about?.show(heat.best)}`}</span>
+      <span>{about?.isValue ? `${about.title}, %` : about?.name}</span>
     </div>
   );
 }

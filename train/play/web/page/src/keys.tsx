@@ -4,11 +4,12 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { compareBoth } from "./compare";
 import { Button } from "./controls";
-import { openNewGame } from "./play";
-import { game } from "./server";
+import { openNewGame } from "./newgame";
+import { game, showOwnership, wantsOwnership } from "./server";
 import * as table from "./table";
 import { nextTheme } from "./theme";
 import { show, view, VIEWS } from "./views";
+import { toggleReview } from "./review";
 import { toggleSearch } from "./watch";
 
 interface Shortcut {
@@ -23,6 +24,7 @@ const areOn = signal(localStorage.getItem("keys") !== "off");
 /** Space runs whatever this view is about. */
 function startOrStop(): void {
   if (view.value === "watch") toggleSearch();
+  else if (view.value === "review") toggleReview();
   else if (view.value === "compare") compareBoth();
   else void table.togglePause();
 }
@@ -37,13 +39,14 @@ const SHORTCUTS: Shortcut[] = [
   { keys: ["u"], text: "undo", run: () => void table.undo(), needsBoard: true },
   { keys: ["p"], text: "pass", run: () => void table.pass(), needsBoard: true },
   { keys: ["g"], text: "let the engine play this move", run: () => void table.letEngineMove(), needsBoard: true },
+  { keys: ["e"], text: "show who owns which point", run: () => showOwnership(!wantsOwnership.value), needsBoard: true },
   { keys: ["s"], text: "score", run: () => void table.askScore(), needsBoard: true },
   { keys: ["n"], text: "new game", run: () => inPlay(openNewGame) },
   { keys: ["m"], text: "type a move", run: () => inPlay(() => focus("move")) },
   { keys: ["o"], text: "open an SGF file", run: () => inPlay(() => document.getElementById("sgf-file")?.click()) },
   { keys: ["w"], text: "save the game as SGF", run: () => void table.saveSgf() },
   { keys: ["r"], text: "resign", run: () => void table.resign(), needsBoard: true },
-  { keys: [" "], text: "pause the engines; in Watch and Compare, start or stop a search", run: startOrStop },
+  { keys: [" "], text: "pause the engines; in Review, Watch and Compare, start or stop a search", run: startOrStop },
   { keys: VIEWS.map((_, i) => String(i + 1)), text: VIEWS.join(", "), run: (key) => show(VIEWS[Number(key) - 1]!) },
   { keys: ["t"], text: "colours: light, dark, or those of the system", run: nextTheme },
   { keys: ["?"], text: "this list", run: () => openKeys() },
@@ -71,7 +74,7 @@ const MOVING = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"
 /** In a field, keys write; in a dialog, they are the dialog's; and sliders, tables and buttons have keys of their own. */
 function isTaken({ key, target }: KeyboardEvent): boolean {
   if (!(target instanceof Element)) return false;
-  if (target.closest("input[type=text], input[type=number], select, dialog")) return true;
+  if (target.closest("input[type=text], input[type=number], textarea, select, dialog")) return true;
   return MOVING.includes(key) && target.matches(key === " " ? "input, button, summary, a" : "input, [role=region]");
 }
 

@@ -5,13 +5,18 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { Board } from "./board";
 import { Chart } from "./chart";
-import { Button, clockText, Fact, Field, Icon, NumberField, percent, Select, signed } from "./controls";
+import { Button, clockText, Fact, Icon, percent } from "./controls";
 import { capital, fromVertex, NO_POINT, toVertex, type ColorName } from "./go";
 import { showError } from "./notices";
-import { PlayerField } from "./players";
-import { doing, game, hello, request } from "./server";
+import { NewGame, openNewGame } from "./newgame";
+import { parseSpec } from "./players";
+import { Info } from "./review";
+import { doing, game, hello, ownership, showOwnership, wantsOwnership } from "./server";
+import { beep } from "./sound";
 import * as table from "./table";
-import type { Stones } from "./types";
+import type { Clock as ClockOf, Stones } from "./types";
+import { variationMarks, Variations } from "./variations";
+import { show } from "./views";
 
 export function PlayView(): JSX.Element {
   const now = game.value;
@@ -23,12 +28,13 @@ export function PlayView(): JSX.Element {
           <Seat color="black" />
           <Seat color="white" />
           <p class="result" role="status">
-            {now?.is_over ? capital(table.describeResult(now.result)) : statusText()}
+            {now?.is_over && now.at === now.moves.length ? capital(table.describeResult(now.result)) : statusText()}
           </p>
         </section>
         <section class="card" aria-label="Moves">
           <Navigation />
-          <div class="row">
+          <Variations />
+          <div class="row buttons">
             <Button onClick={table.pass} shortcut="p" disabled={!table.isHumanTurn.value}>
               Pass
             </Button>
@@ -48,11 +54,14 @@ export function PlayView(): JSX.Element {
               {now?.paused ? "Paused" : "Pause"}
             </Button>
           </div>
-          <MoveField />
+          <div class="row spread">
+            <MoveField />
+            <OwnershipSwitch />
+          </div>
         </section>
         <ScoreCard />
         <section class="card" aria-label="Game">
-          <div class="row">
+          <div class="row buttons even">
             <Button onClick={openNewGame} shortcut="n" primary>
               New game
             </Button>
@@ -60,33 +69,59 @@ export function PlayView(): JSX.Element {
             <Button onClick={table.saveSgf} shortcut="w">
               Save SGF
             </Button>
+            <Button onClick={() => show("review")}>Review</Button>
           </div>
           {hello.value?.has_sgf && <ServerRecords />}
           <p class="muted">
-            {now ? `${now.size}×${now.size}, komi ${now.komi}` : " "}
-            {now && placedText(now.setup)}. Drop an SGF file anywhere to open it.
+            {now && `${now.size}×${now.size}, komi ${now.komi}${placedText(now.setup)}. `}
+            Drop an SGF file anywhere to open it.
           </p>
         </section>
         <Chances />
+        <Info />
       </div>
       <NewGame />
     </div>
   );
 }
 
-/** The board of the game, where people play. */
-export function GameBoard(): JSX.Element {
+export function boardLabel(): string {
   const now = game.value;
   const size = now?.size ?? hello.value?.size ?? 9;
+  return `Go board, ${size} by ${size}. ${now ? `${capital(now.to_play)} to play.` : ""}`;
+}
+
+/** Who will own each point, if that is wanted and known of the position shown. */
+export function shownOwners(): number[] | undefined {
+  const known = ownership.value;
+  return known && known.at === game.value?.at && known.ownership.length === game.value.size ? known.ownership.flat() : undefined;
+}
+
+const scoreText = (score: number): string => (score === 0 ? "even" : `${score > 0 ? "Black" : "White"} +${Math.abs(score).toFixed(1)}`);
+
+export function OwnershipSwitch(): JSX.Element {
+  const known = shownOwners() && ownership.value;
+  return (
+    <label class="check" title="Squares: who will own each point by playouts, during a search after its best lines. Key: e">
+      <input type="checkbox" checked={wantsOwnership.value} onChange={(event) => showOwnership(event.currentTarget.checked)} />
+      Ownership {known && <span class="muted">mean of playouts: {scoreText(known.score)}</span>}
+    </label>
+  );
+}
+
+/** The board of the game, where people play. */
+export function GameBoard(): JSX.Element {
+  const size = game.value?.size ?? hello.value?.size ?? 9;
   const score = table.score.value;
   return (
     <Board
       size={size}
       stones={table.stones.value}
-      label={`Go board, ${size} by ${size}. ${now ? `${capital(now.to_play)} to play.` : ""}`}
+      label={boardLabel()}
       last={table.lastPoint.value}
       turn={table.isHumanTurn.value ? table.turn.value : 0}
-      owners={score?.ownership.flat()}
+      marks={variationMarks()}
+      owners={score?.ownership.flat() ?? shownOwners()}
       dead={score ? new Set(score.dead.flat().map((vertex) => fromVertex(vertex, size))) : undefined}
       onPoint={(point) => void table.playMove(toVertex(point, size))}
     />
@@ -112,38 +147,69 @@ function statusText(): string {
 function Seat({ color }: { color: ColorName }): JSX.Element {
   const now = game.value;
   const isTurn = now !== null && !now.is_over && now.to_play === color;
-  const seat = now?.seats[color] ?? "…";
+  const seat = now?.seats[color] ?? "";
+  const name = now?.info[color === "black" ? "PB" : "PW"];
+  const rank = now?.info[color === "black" ? "BR" : "WR"];
   return (
     <div class={isTurn ? "player turn" : "player"}>
       <span class={`dot ${color}`} aria-hidden="true" />
       <div>
         <div class="name" title={seat}>
-          {capital(color)}: {seat}
+          {capital(color)}
+          {now && `: ${name ? [name, rank].filter(Boolean).join(" ") : seatText(seat)}`}
         </div>
-        <div class="muted">{now?.captures[color] ?? 0} captured</div>
+        <div class="muted">
+          {now && `${now.captures[color]} captured`}
+          {name && seat !== "human" && `; ${seat} plays on`}
+        </div>
       </div>
       <Clock color={color} runs={isTurn && doing.value.game === "searching"} />
     </div>
   );
 }
 
-/** The engine's clock as the server told it, less what has gone by since. */
+/** A seat in a player's words: "rlgo, level 3". */
+function seatText(seat: string): string {
+  const { name, settings } = parseSpec(seat);
+  const rest = settings.map(([key, value]) => (key === "strength" ? `level ${value}` : `${key}=${value}`));
+  return [name, ...rest].join(", ");
+}
+
+const SOON = 10; // seconds from which on a human hears the clock
+
+/** What is left after some seconds: of the main time, and then of one period after another. */
+function leftAfter(clock: ClockOf, gone: number): { seconds: number; stones: number } {
+  let [seconds, stones] = [clock.seconds - gone, clock.stones];
+  if (!stones && seconds < 0 && clock.period) [seconds, stones] = [seconds + clock.period, clock.periods || 1];
+  while (clock.periods && stones > 1 && seconds < 0) [seconds, stones] = [seconds + clock.period, stones - 1];
+  return { seconds, stones };
+}
+
+/** A clock as the server told it, less what has gone by since. */
 function Clock({ color, runs }: { color: ColorName; runs: boolean }): JSX.Element | null {
   const clock = game.value?.clocks[color] ?? null;
   const started = useRef(0);
+  const beeped = useRef(0);
   const [, redraw] = useState(0);
+  const isRunning = clock !== null && (runs || clock.runs);
   useEffect(() => {
-    if (!runs || !clock) return;
     started.current = performance.now();
+    if (!isRunning) return;
     const timer = setInterval(() => redraw((n) => n + 1), 200);
     return () => clearInterval(timer);
-  }, [runs, clock]);
+  }, [isRunning, clock]);
   if (!clock) return null;
-  const gone = runs && started.current ? (performance.now() - started.current) / 1000 : 0;
+  const gone = isRunning && started.current ? (performance.now() - started.current) / 1000 : 0;
+  const { seconds, stones } = leftAfter(clock, gone);
+  const isLow = clock.runs && seconds <= SOON;
+  if (isLow && Math.ceil(seconds) !== beeped.current && seconds > 0) {
+    beeped.current = Math.ceil(seconds);
+    beep();
+  }
   return (
-    <span class="clock" role="timer" aria-label={`${capital(color)}'s time`}>
-      {clockText(clock.seconds - gone)}
-      {clock.stones > 0 && <small class="muted"> /{clock.stones}</small>}
+    <span class={isLow ? "clock low" : "clock"} role="timer" aria-label={`${capital(color)}'s time`}>
+      {clockText(seconds)}
+      {stones > 0 && <small class="muted"> /{stones}</small>}
     </span>
   );
 }
@@ -214,37 +280,56 @@ function MoveField(): JSX.Element {
   );
 }
 
+/** A finished game has a result; any other position has an estimate, and only one. */
 function ScoreCard(): JSX.Element | null {
   const score = table.score.value;
-  if (!score) return null;
-  const dead = score.dead.flat().length;
+  const now = game.value;
+  if (!score || !now) return null;
+  const isFinal = now.is_over && now.at === now.moves.length;
+  const close = (
+    <Button onClick={() => (table.score.value = null)} label="Hide the score">
+      <Icon name="close" />
+    </Button>
+  );
   return (
     <section class="card" aria-label="Score">
       <div class="row spread">
-        <h2>If the game ended here: {table.describeResult(score.result)}</h2>
-        <Button onClick={() => (table.score.value = null)} label="Hide the score">
-          <Icon name="close" />
-        </Button>
+        <h2>{isFinal ? `Result: ${table.describeResult(now.result)}` : "Estimate by playouts"}</h2>
+        {close}
       </div>
-      <dl class="numbers">
-        <Fact name="Black's lead" value={signed(score.score, 1)} hint="points of area, less komi" />
-        <Fact name="Dead stones" value={String(dead)} />
-        <Fact name="Black wins playouts" value={`${percent(score.wins, 0)} %`} />
-      </dl>
-      <p class="muted">Squares show who will own a point, by playouts: the stronger, the surer. Crossed stones count as dead.</p>
+      {isFinal ? (
+        <dl class="numbers">
+          <Fact name="Black’s area" value={String(score.area.black)} hint="stones that live, and points that they surround" />
+          <Fact name="White’s area" value={String(score.area.white)} />
+          <Fact name="Komi" value={String(now.komi)} />
+          <Fact name="Dead stones" value={String(score.dead.flat().length)} />
+        </dl>
+      ) : (
+        <dl class="numbers">
+          <Fact name="Mean score" value={scoreText(score.estimate)} hint="mean of 400 random continuations, komi included" />
+          <Fact name="Dead stones" value={String(score.dead.flat().length)} />
+        </dl>
+      )}
+      <p class="muted">Squares show who {isFinal ? "owns" : "will own"} a point, by playouts: the stronger, the surer. Crossed stones count as dead.</p>
     </section>
   );
 }
 
+/** A curve for each engine: two of them in one would only zigzag. */
 function Chances(): JSX.Element | null {
-  const points = [...table.chances.value].sort(([a], [b]) => a - b);
-  if (points.length < 2) return null;
+  const seats = game.value?.seats;
+  const lines = (["black", "white"] as const).map((color) => ({
+    name: `${seats?.[color] && seats[color] !== "human" ? seatText(seats[color]) : "engine"}, ${capital(color)}`,
+    points: [...table.chances.value[color]].sort(([a], [b]) => a - b),
+  }));
+  const known = lines.filter(({ points }) => points.length > 1);
+  if (!known.length) return null;
   return (
     <section class="card" aria-label="Chances">
-      <h2>Black's chances, as the engine sees them</h2>
+      <h2>Black’s chance, as {known.length > 1 ? "each engine sees" : "the engine sees"} it</h2>
       <Chart
-        label="P(Black wins) by move"
-        lines={[{ name: "P(Black wins)", points }]}
+        label="Black’s chance by move"
+        lines={known}
         xLabel="moves"
         height={150}
         range={[0, 1]}
@@ -295,95 +380,5 @@ function ServerRecords(): JSX.Element {
         <option key={name}>{name}</option>
       ))}
     </select>
-  );
-}
-
-const dialogId = "new-game";
-
-export function openNewGame(): void {
-  (document.getElementById(dialogId) as HTMLDialogElement | null)?.showModal();
-}
-
-function NewGame(): JSX.Element {
-  const server = hello.value;
-  const size = useSignal(server?.size ?? 9);
-  const komi = useSignal(server?.komi ?? 7.5);
-  const handicap = useSignal(0);
-  const black = useSignal("human");
-  const white = useSignal(server?.player ?? "");
-  const time = useSignal("");
-  const problem = useSignal("");
-  const isBusy = useSignal(false);
-  useEffect(() => {
-    if (!server || white.value) return;
-    [size.value, komi.value, white.value] = [server.size, server.komi, server.player];
-  }, [server]);
-  const [smallest, largest] = server?.sizes ?? [5, 19];
-  const sizes = Array.from({ length: largest - smallest + 1 }, (_, i) => smallest + i);
-  const close = (): void => (document.getElementById(dialogId) as HTMLDialogElement).close();
-  const send = async (type: "new" | "seats"): Promise<void> => {
-    const seats = { black: black.value, white: white.value };
-    const rules = { size: size.value, komi: komi.value, handicap: handicap.value, time: time.value.trim() || null };
-    isBusy.value = true;
-    try {
-      await request(type, type === "new" ? { ...seats, ...rules } : seats);
-      problem.value = "";
-      close();
-    } catch (error) {
-      problem.value = (error as Error).message;
-    } finally {
-      isBusy.value = false;
-    }
-  };
-  return (
-    <dialog id={dialogId} aria-labelledby="new-game-title">
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void send("new");
-        }}
-      >
-        <h2 id="new-game-title">New game</h2>
-        <PlayerField label="Black" value={black.value} onChange={(spec) => (black.value = spec)} withHuman />
-        <PlayerField label="White" value={white.value} onChange={(spec) => (white.value = spec)} withHuman />
-        <div class="fields">
-          <Select
-            label="Board"
-            value={String(size.value)}
-            options={sizes.map((n) => [String(n), `${n}×${n}`])}
-            onChange={(text) => (size.value = Number(text))}
-          />
-          <NumberField label="Komi" value={komi.value} min={-400} max={400} step={0.5} onChange={(n) => (komi.value = n)} />
-          <NumberField label="Handicap" value={handicap.value} min={0} max={9} onChange={(n) => (handicap.value = n)} />
-          <Field label="Engine's time" hint="60: a minute a game; 60+30/5: Canadian; 60+3x10: Japanese">
-            {(id) => (
-              <input
-                id={id}
-                type="text"
-                autocomplete="off"
-                placeholder="none, or 60+3x10"
-                value={time.value}
-                onInput={(event) => (time.value = event.currentTarget.value)}
-              />
-            )}
-          </Field>
-        </div>
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-        <div class="row spread">
-          <Button onClick={close}>Cancel</Button>
-          <div class="row">
-            <Button onClick={() => void send("seats")} disabled={isBusy.value}>
-              Change players only
-            </Button>
-            <button type="submit" class="primary" disabled={isBusy.value}>
-              Begin
-            </button>
-          </div>
-        </div>
-      </form>
-    </dialog>
   );
 }

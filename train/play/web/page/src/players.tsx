@@ -69,6 +69,17 @@ export function withSeconds(text: string, seconds: number): string {
   return hasLimit || !limits.some((key) => key.name === "seconds") ? text : `${text},seconds=${seconds}`;
 }
 
+export type Limit = "seconds" | "simulations";
+
+/** The spec with one limit in place of all that it has; without it, if the player knows no such limit. */
+export function withLimit(text: string, limit: Limit, amount: number): string {
+  const spec = parseSpec(text);
+  const keys = players.value.find((player) => player.name === spec.name)?.keys ?? [];
+  if (!keys.some((key) => key.name === limit)) return text;
+  const rest = withStrength(spec, keys, "");
+  return formatSpec({ ...rest, settings: [...rest.settings, [limit, String(amount)]] });
+}
+
 /** The paper's letter if there is one, for labels. */
 export function shortName(key: PlayerKey): string {
   return [key.name, ...key.aliases].reduce((a, b) => (b.length < a.length ? b : a));
@@ -78,55 +89,51 @@ interface PlayerFieldProps {
   label: string;
   value: string;
   onChange: (spec: string) => void;
-  withHuman?: boolean;
 }
 
-/** A menu of players, one of strengths for players that have them and meet humans, and a line for settings. */
-export function PlayerField({ label, value, onChange, withHuman }: PlayerFieldProps): JSX.Element {
-  const spec = parseSpec(value);
+/** A menu of players, and a line for settings. */
+export function PlayerField({ label, value, onChange }: PlayerFieldProps): JSX.Element {
+  const { name } = parseSpec(value);
   const names = players.value.map((player) => player.name);
-  const known = names.includes(spec.name) || spec.name === "human" ? names : [...names, spec.name];
-  const options: [string, string][] = known.map((name) => [name, name]);
-  const settings = formatSpec({ name: "", settings: spec.settings }).slice(1);
-  const keys = players.value.find((player) => player.name === spec.name)?.keys ?? [];
-  const strength = withHuman ? keys.find((key) => key.name === "strength") : undefined;
+  const known = names.includes(name) ? names : [...names, name];
   return (
     <div class="player-field">
-      <Select
-        label={label}
-        value={spec.name}
-        options={withHuman ? [["human", "human"], ...options] : options}
-        onChange={(name) => onChange(name)}
-      />
-      {strength?.range && (
-        <Select
-          label={`Strength of ${label}`}
-          value={settingOf(spec, strength)}
-          options={[["", "by time"], ...levels(strength.range)]}
-          onChange={(level) => onChange(formatSpec(withStrength(spec, keys, level)))}
-        />
-      )}
-      <Field label="Settings" hint="such as sims=2000,M=50; rlgo players NAME lists them all">
-        {(id) => (
-          <input
-            id={id}
-            type="text"
-            aria-label={`Settings of ${label}`}
-            autocomplete="off"
-            spellcheck={false}
-            disabled={spec.name === "human"}
-            placeholder={spec.name === "human" ? "" : "sims=2000"}
-            value={settings}
-            onChange={(event) => onChange(formatSpec(parseSpec(`${spec.name},${event.currentTarget.value}`)))}
-          />
-        )}
-      </Field>
+      <Select label={label} value={name} options={known.map((other) => [other, other])} onChange={onChange} />
+      <SettingsField label={label} value={value} onChange={onChange} title="Settings" />
     </div>
   );
 }
 
+/** The settings of a player as in a spec. */
+export function SettingsField({ label, value, onChange, title }: PlayerFieldProps & { title?: string }): JSX.Element {
+  const spec = parseSpec(value);
+  const [draft, setDraft] = useState<string | null>(null); // what is being written: drawing anew must not undo it
+  const name = `Settings of ${label}`;
+  return (
+    <Field label={title ?? name} hint="such as sims=2000,M=50; rlgo players NAME lists them all">
+      {(id) => (
+        <input
+          id={id}
+          type="text"
+          aria-label={name}
+          autocomplete="off"
+          spellcheck={false}
+          disabled={spec.name === "human"}
+          placeholder={spec.name === "human" ? "" : "sims=2000"}
+          value={draft ?? formatSpec({ name: "", settings: spec.settings }).slice(1)}
+          onInput={(event) => setDraft(event.currentTarget.value)}
+          onChange={(event) => {
+            setDraft(null);
+            onChange(formatSpec(parseSpec(`${spec.name},${event.currentTarget.value}`)));
+          }}
+        />
+      )}
+    </Field>
+  );
+}
+
 /** The options of a menu of strengths. */
-function levels({ low, high }: { low: number; high: number }): [string, string][] {
+export function levels({ low, high }: { low: number; high: number }): [string, string][] {
   const note = (level: number): string => (level === low ? ", a beginner" : level === high ? ", the strongest" : "");
   return Array.from({ length: high - low + 1 }, (_, i) => [String(low + i), `${low + i}${note(low + i)}`]);
 }

@@ -175,7 +175,7 @@ function Files(): JSX.Element {
 
 function Values(): JSX.Element {
   const all = opinions.value;
-  if (all.length < 2) return <Numbers opinion={all[0] ?? null} title={<h3>{all[0]?.weights ?? "…"}</h3>} />;
+  if (all.length < 2) return <Numbers opinion={all[0] ?? null} title={<h2>{all[0]?.weights ?? "Loading …"}</h2>} />;
   return (
     <>
       {all.map((opinion, i) => (
@@ -200,7 +200,7 @@ function Numbers({ opinion, title }: { opinion: Opinion | null; title: JSX.Eleme
     <div>
       {title}
       <dl class="numbers">
-        <Fact name="P(Black wins)" value={`${percent(probe?.value)} %`} />
+        <Fact name="Value V" hint="P(Black wins) by the weights alone" value={`${percent(probe?.value)} %`} />
         <Fact name="Logit" value={probe ? signed(probe.logit) : "–"} />
         <Fact name={change ? `after ${change.move}` : "after a move"} value={change ? `${percent(change.after.value)} %` : "–"} />
         <Fact name="Difference" value={change ? signed(change.difference) : "–"} hint="of the logit" />
@@ -359,18 +359,20 @@ function Windows({ probe }: { probe: Probe | null }): JSX.Element {
       <div class="blocks" role="group" aria-label="Blocks">
         {[{ block: ALL, sum }, ...blocks].map(({ block, sum: part }) => (
           <button key={block} type="button" aria-pressed={block === blockOf(probe)} onClick={() => (chosenBlock.value = block)}>
-            {block} <b>{signed(part)}</b>
+            {block} <b>{probe ? signed(part) : "…"}</b>
           </button>
         ))}
       </div>
-      <p class="muted">The blocks' sums add up to the logit {probe ? signed(probe.logit) : ""}. Below: the strongest windows.</p>
+      <p class="muted" role="status">
+        {probe ? `The blocks' sums add up to the logit ${signed(probe.logit)}. Below: the strongest windows.` : "Loading the weights …"}
+      </p>
       <Table
         label="Windows, strongest first"
         columns={columns}
         rows={windows}
         rowKey={keyOf}
         onHover={(w) => (hovered.value = w && keyOf(w))}
-        empty="No window has a weight here."
+        empty={probe ? "No window has a weight here." : "Loading …"}
         room={13}
       />
     </section>

@@ -14,14 +14,22 @@ import { isShown } from "./views";
 
 const POLL_MS = 2_000;
 const TOP_SHAPES = 60;
+const MOST_ROWS = 12; // of runs, before the table scrolls
 
 const runs = signal<Runs | null>(null);
-const chosen = signal<string | null>(null); // a run; null: the newest
-const curves = signal<Curves | null>(null);
+const chosen = signal<string | null>(null); // the run whose shapes are shown; null: the newest
+const laid = signal<ReadonlySet<string>>(new Set()); // runs whose curves are laid over its own
+const curves = signal<ReadonlyMap<string, Curves>>(new Map());
+const MOST_LAID = 4; // lines that can be told apart
 const chosenSource = signal<{ run: string } | { weights: string } | null>(null); // of the shapes
 const block = signal<string | null>(null);
 const sort = signal<Shapes["sort"]>("weight");
 const shapes = signal<Shapes | null>(null);
+
+const shownRuns = computed(() => {
+  const known = new Set((runs.value?.runs ?? []).map(({ name }) => name));
+  return [...new Set([chosen.value, ...laid.value])].filter((name): name is string => name !== null && known.has(name)).slice(0, MOST_LAID);
+});
 
 /** Where shapes come from: by default, the best weights for the server's board. */
 const source = computed(() => {
@@ -35,13 +43,29 @@ async function poll(): Promise<void> {
     runs.value = await get<Runs>("/api/runs");
     const name = chosen.value ?? newest(runs.value.runs)?.name;
     if (!name) return;
-    if (chosen.value === null) chosen.value = name;
-    const known = curves.value?.run === name ? curves.value : null;
-    const news = await get<Curves>("/api/runs/curves", { run: name, after: known?.next ?? 0 });
-    if (chosen.value === name) curves.value = known && news.after === known.next ? joined(known, news) : news;
+    if (chosen.value === null) choose(name);
+    for (const run of shownRuns.value) await follow(run);
   } catch (error) {
     showError(error);
   }
+}
+
+/** Fetch what a run has logged since the last time. */
+async function follow(name: string): Promise<void> {
+  const known = curves.value.get(name);
+  const news = await get<Curves>("/api/runs/curves", { run: name, after: known?.next ?? 0 });
+  curves.value = new Map([...curves.value, [name, known && news.after === known.next ? joined(known, news) : news]]);
+}
+
+/** Show a run's curves and its shapes. */
+function choose(name: string): void {
+  [chosen.value, chosenSource.value, block.value] = [name, { run: name }, null];
+}
+
+function layOver(name: string, on: boolean): void {
+  const others = [...laid.value].filter((other) => other !== name);
+  laid.value = new Set(on ? [...others, name].slice(1 - MOST_LAID) : others);
+  void poll();
 }
 
 const newest = (all: Run[]): Run | undefined => all.reduce<Run | undefined>((a, b) => (a && a.started >= b.started ? a : b), undefined);
@@ -95,11 +119,27 @@ function TensorBoard(): JSX.Element {
 }
 
 const RUN_COLUMNS: Column<Run>[] = [
+  {
+    key: "laid",
+    title: "Compare",
+    hint: "lay the run's curves over those of the chosen one",
+    value: (run) => Number(laid.value.has(run.name)),
+    show: (run) => (
+      <input
+        type="checkbox"
+        aria-label={`Compare ${run.name}`}
+        checked={laid.value.has(run.name) || run.name === chosen.value}
+        disabled={run.name === chosen.value}
+        onClick={(event) => event.stopPropagation()}
+        onChange={(event) => layOver(run.name, event.currentTarget.checked)}
+      />
+    ),
+    isText: true,
+  },
   { key: "name", title: "Run", value: (run) => run.name, isText: true },
   { key: "state", title: "State", value: (run) => run.state, show: (run) => <span title={run.reason}>{run.state}</span>, isText: true },
   { key: "games", title: "Games", value: (run) => run.games, show: (run) => `${whole(run.games)} of ${whole(run.of)}` },
   { key: "done", title: "%", value: (run) => run.games / run.of, show: (run) => percent(run.games / run.of, 0) },
-  { key: "rate", title: "Games/s", value: (run) => run.games_per_s, show: (run) => whole(run.games_per_s) },
   { key: "elo", title: "Elo", value: (run) => run.elo, show: (run) => whole(run.elo) },
   { key: "size", title: "Board", value: (run) => run.size, show: (run) => `${run.size}×${run.size}` },
   { key: "features", title: "Features", value: (run) => run.features, isText: true },
@@ -110,18 +150,17 @@ function RunTable(): JSX.Element {
   const isMissing = hello.value !== null && !hello.value.has_runs;
   return (
     <Table
-      label="Training runs"
+      label="List of runs"
       columns={RUN_COLUMNS}
       rows={runs.value?.runs ?? []}
       rowKey={(run) => run.name}
       isMarked={(run) => run.name === chosen.value}
       onHover={() => undefined}
       onPick={(run) => {
-        [chosen.value, curves.value] = [run.name, null];
-        [chosenSource.value, block.value] = [{ run: run.name }, null];
+        choose(run.name);
         void poll();
       }}
-      room={3}
+      room={Math.min(MOST_ROWS, Math.max(3, runs.value?.runs.length ?? 0))}
       empty={isMissing ? "No folder of runs: start with “rlgo web --runs FOLDER”." : "No runs in this folder yet: “rlgo train quick” makes one."}
     />
   );
@@ -136,11 +175,16 @@ const CURVES = [
 function RunCurves(): JSX.Element {
   return (
     <section class="card wide" aria-label="Curves">
-      <h2>{chosen.value ?? "…"}</h2>
+      <h2>{shownRuns.value.join(", ") || "…"}</h2>
       <div class="three">
         {CURVES.map(([key, title, format]) => {
-          const line: Line = { name: title, points: curves.value?.curves[key] ?? [] };
-          return <Chart key={key} label={`${title} by games`} lines={[line]} xLabel="games" height={190} format={format} />;
+          const lines = shownRuns.value.map((name): Line => ({ name, points: curves.value.get(name)?.curves[key] ?? [] }));
+          return (
+            <figure key={key} class="stack">
+              <h3>{title}</h3>
+              <Chart label={`${title} by games`} lines={lines} xLabel="games" height={190} format={format} />
+            </figure>
+          );
         })}
       </div>
     </section>

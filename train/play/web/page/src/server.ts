@@ -1,20 +1,30 @@
 // The connection to the server: one WebSocket for the game and its searches, and a few HTTP requests.
 
 import { batch, signal } from "@preact/signals";
-import type { Doing, Frames, Game, Hello, Role, Score, Search, State } from "./types";
+import type { Doing, Frames, Game, Hello, Ownership, Review, Role, Score, Search, State } from "./types";
 
 export const isConnected = signal(false);
 export const hello = signal<Hello | null>(null);
 export const game = signal<Game | null>(null);
-export const doing = signal<Record<Role, Doing>>({ game: "idle", analysis: "idle", a: "idle", b: "idle" });
 export const searches = signal<Partial<Record<Role, Search>>>({});
 
-const IDLE: Record<Role, Doing> = { game: "idle", analysis: "idle", a: "idle", b: "idle" };
+export const review = signal<Review | null>(null);
+export const ownership = signal<Ownership | null>(null);
+export const wantsOwnership = signal(sessionStorage.getItem("ownership") === "on");
+
+const IDLE: Record<Role, Doing> = { game: "idle", analysis: "idle", a: "idle", b: "idle", review: "idle" };
+export const doing = signal<Record<Role, Doing>>(IDLE);
+
 const GAME_KEY = "rlgo-game";
+const RECORD_KEY = "rlgo-record"; // the game's record: its variations and comments
 const RETRY_MS = [250, 500, 1_000, 2_000, 4_000];
 
 type Answer = { type: string; id?: number | null; message?: string };
-type Message = Hello | Game | State | Search | (Score & { id: number }) | Answer;
+interface RecordMessage {
+  type: "record";
+  sgf: string;
+}
+type Message = Hello | Game | State | Search | RecordMessage | Review | Ownership | (Score & { id: number }) | Answer;
 
 interface Waiting {
   resolve: (answer: never) => void;
@@ -24,7 +34,9 @@ interface Waiting {
 let socket: WebSocket | null = null;
 let failures = 0;
 let lastId = 0;
+let record: string | null = sessionStorage.getItem(RECORD_KEY);
 let skipsGame = false; // the next game is the empty one of a new connection: the old one is on its way back
+let isRestoring = false;
 let skipped: Game | null = null; // that game
 const waiting = new Map<number, Waiting>();
 const listeners: ((search: Search) => void)[] = [];
@@ -65,7 +77,7 @@ function receive(message: Message): void {
       isConnected.value = true;
     });
     failures = 0;
-    void restore();
+    void restore().then(() => wantsOwnership.value && showOwnership(true));
   } else if (message.type === "game") {
     const isSkipped = skipsGame;
     skipsGame = false;
@@ -75,6 +87,12 @@ function receive(message: Message): void {
     }
     game.value = message as Game;
     sessionStorage.setItem(GAME_KEY, JSON.stringify(message));
+  } else if (message.type === "record") {
+    if (!isRestoring) keepRecord((message as RecordMessage).sgf);
+  } else if (message.type === "review") {
+    review.value = message as Review;
+  } else if (message.type === "ownership" && !("id" in message)) {
+    ownership.value = message as Ownership;
   } else if (message.type === "state") {
     const { role, doing: now } = message as State;
     doing.value = { ...doing.value, [role]: now };
@@ -100,18 +118,37 @@ function answer(message: Answer): void {
   else request.resolve(message as never);
 }
 
+/** A record may be larger than the browser keeps; then a reload keeps the moves alone. */
+function keepRecord(sgf: string): void {
+  record = sgf;
+  try {
+    sessionStorage.setItem(RECORD_KEY, sgf);
+  } catch {
+    sessionStorage.removeItem(RECORD_KEY);
+  }
+}
+
+export function showOwnership(on: boolean): void {
+  wantsOwnership.value = on;
+  sessionStorage.setItem("ownership", on ? "on" : "off");
+  if (!on) ownership.value = null;
+  request("ownership", { on }).catch(() => undefined); // the next connection asks again
+}
+
 /** After a lost connection or a reload, give the server the game back. Its clocks start anew. */
 async function restore(): Promise<void> {
   const stored = sessionStorage.getItem(GAME_KEY);
   const last = game.value ?? (stored ? (JSON.parse(stored) as Game) : null);
   if (!last) return;
-  skipsGame = true;
+  skipsGame = isRestoring = true;
   try {
     await giveBack(last);
   } catch (error) {
     if (socket?.readyState !== WebSocket.OPEN) return; // the next connection tries again
     onUnasked((error as Error).message);
     await giveBack({ ...last, seats: { black: "human", white: "human" } }).catch(beginAnew);
+  } finally {
+    isRestoring = false;
   }
 }
 
@@ -123,8 +160,8 @@ function beginAnew(): void {
 }
 
 async function giveBack(last: Game): Promise<void> {
-  const { size, komi, setup, first, moves, seats, time, at, resigned } = last;
-  await request("new", { size, komi, setup, to_play: first, moves, ...seats, time, paused: true });
+  const { size, komi, setup, first, moves, seats, time, timed, at, resigned } = last;
+  await request("new", { size, komi, setup, to_play: first, moves, ...seats, time, timed, sgf: record, paused: true });
   if (resigned) await request("resign");
   if (at < moves.length) await request("goto", { at });
   if (!last.paused) await request("resume");

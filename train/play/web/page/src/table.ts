@@ -3,6 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { capital, fromVertex, toColor, toStones, type ColorName } from "./go";
 import { valueOf } from "./heat";
+import { takeResult } from "./level";
 import { say, showError, toast } from "./notices";
 import { withSeconds } from "./players";
 import { game, get, hello, isConnected, onSearch, request } from "./server";
@@ -15,8 +16,10 @@ export const isHumanTurn = computed(() => game.value !== null && !game.value.is_
 /** The score of the position shown, once somebody has asked for it. */
 export const score = signal<Score | null>(null);
 
-/** P(Black wins) by the number of moves played, as the engines saw it before they moved. */
-export const chances = signal<ReadonlyMap<number, number>>(new Map());
+export type Chances = ReadonlyMap<number, number>;
+
+/** Black's chance by the number of moves played, as each engine saw it before it moved. */
+export const chances = signal<Record<ColorName, Chances>>({ black: new Map(), white: new Map() });
 
 export const position = computed<Position | null>(() => {
   const now = game.value;
@@ -36,7 +39,8 @@ effect(() => {
 onSearch((search) => {
   const value = valueOf(search);
   if (search.role !== "game" || !search.final || value === null) return;
-  chances.value = new Map([...chances.peek(), [search.at, value]]);
+  const known = chances.peek();
+  chances.value = { ...known, [search.to_play]: new Map([...known[search.to_play], [search.at, value]]) };
 });
 
 /** Say what has changed, and drop what no longer fits the position. */
@@ -50,6 +54,7 @@ function announce(now: Game, then: Game | null): void {
     say(`Move ${now.at} of ${now.moves.length}. ${capital(now.to_play)} to play.`);
   }
   if (now.is_over && !then.is_over) {
+    takeResult(now);
     say(`${now.at === then.at + 1 ? describeMove(now.moves[now.at - 1]!) : ""} The game is over: ${describeResult(now.result)}.`);
     if (now.result && !now.result.endsWith("+R")) void askScore();
   }
@@ -60,8 +65,9 @@ function forgetChances(now: Game, then: Game): void {
   const isSameStart = keyOf(now, 0) === keyOf(then, 0) && now.moves.length > 0;
   let common = 0;
   while (common < then.moves.length && String(now.moves[common]) === String(then.moves[common])) common++;
-  const kept = [...chances.peek()].filter(([at]) => isSameStart && at <= common);
-  if (kept.length < chances.peek().size) chances.value = new Map(kept);
+  const kept = (known: Chances): Chances => new Map([...known].filter(([at]) => isSameStart && at <= common));
+  const { black, white } = chances.peek();
+  chances.value = { black: kept(black), white: kept(white) };
 }
 
 function describeMove([color, move]: [ColorName, string]): string {

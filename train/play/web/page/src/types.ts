@@ -43,13 +43,60 @@ export interface Game {
   is_over: boolean;
   result: string | null;
   seats: Record<ColorName, string>;
-  clocks: Record<ColorName, { seconds: number; stones: number } | null>;
-  time: string | null; // the engines' time, as in a new game
+  clocks: Record<ColorName, Clock | null>;
+  time: string | null; // as in a new game
+  timed: "engines" | "both";
+  info: Record<string, string>; // of a record, by SGF's names
+  comment: string;
+  variations: Variation[]; // what follows the position shown, the main one first
+  branches: number[]; // positions of the line that several moves follow
+  is_main: boolean;
   resigned: ColorName | null;
   paused: boolean;
 }
 
-export type Role = "game" | "analysis" | "a" | "b";
+export interface Clock {
+  seconds: number;
+  stones: number; // moves to make in that time, or periods left; 0: main time
+  period: number;
+  periods: number;
+  runs: boolean; // for a human
+}
+
+export interface Variation {
+  move: [ColorName, string] | null;
+  name: string;
+  moves: number;
+  is_current: boolean;
+}
+
+export interface Losses {
+  color: ColorName;
+  phase: string;
+  moves: number;
+  mean: number;
+  turns: number;
+}
+
+export interface Review {
+  type: "review";
+  player: string | null;
+  is_running: boolean;
+  done: number;
+  of: number;
+  values: Values; // by the number of moves
+  lines: string[][];
+  phases: Losses[];
+}
+
+export interface Ownership {
+  type: "ownership";
+  at: number;
+  ownership: number[][];
+  score: number;
+}
+
+export type Role = "game" | "analysis" | "a" | "b" | "review";
 export type Doing = "preparing" | "waiting" | "searching" | "idle";
 
 export interface State {
@@ -112,6 +159,8 @@ export interface Score {
   type: "score";
   result: string;
   score: number;
+  area: Record<ColorName, number>;
+  estimate: number; // mean score of the playouts
   dead: string[][];
   ownership: number[][];
   wins: number;

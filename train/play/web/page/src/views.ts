@@ -2,14 +2,17 @@
 
 import { signal } from "@preact/signals";
 
-export const VIEWS = ["play", "watch", "probe", "compare", "runs"] as const;
+export const VIEWS = ["play", "review", "watch", "probe", "compare", "runs"] as const;
 export type View = (typeof VIEWS)[number];
 
 const fromAddress = (): View => VIEWS.find((view) => location.hash === `#${view}`) ?? "play";
 
 export const view = signal<View>(fromAddress());
 
-addEventListener("hashchange", () => (view.value = fromAddress()));
+addEventListener("hashchange", () => {
+  view.value = fromAddress();
+  scrollTo(0, 0); // a phone would stay where the last view was left
+});
 
 export const isShown = (name: View): boolean => view.value === name;
 

@@ -8,7 +8,7 @@ import { Button, type Column, Fact, NumberField, percent, Segments, Table, whole
 import { capital, fromVertex, otherName, toColor, toVertex } from "./go";
 import { heatOf, Legend, QUANTITIES, quantitiesOf, valueOf } from "./heat";
 import { showError } from "./notices";
-import { Navigation } from "./play";
+import { Navigation, OwnershipSwitch, shownOwners } from "./play";
 import { PlayerField } from "./players";
 import { doing, frameOf, framesOf, game, hello, isConnected, onSearch, searches } from "./server";
 import * as table from "./table";
@@ -21,6 +21,7 @@ const LONGEST_LINE = 10;
 const player = signal("");
 const seconds = signal(5);
 const chosenQuantity = signal("value");
+const showsAll = signal(false); // every move, rather than the candidates
 const hoveredMove = signal<string | null>(null);
 
 /** The role watched: whichever searched last. */
@@ -98,8 +99,15 @@ export function WatchView(): JSX.Element {
     <div class="view board-first">
       <div class="stack">
         <HeatBoard quantity={quantity} />
-        <Legend quantity={quantity} heat={heatOf(isCurrent.value ? search : null, quantity, game.value?.size ?? 9)} />
+        <Legend quantity={quantity} heat={heatOf(isCurrent.value ? search : null, quantity, game.value?.size ?? 9, showsAll.value)} />
         <Navigation />
+        <div class="row">
+          <label class="check">
+            <input type="checkbox" checked={showsAll.value} onChange={(event) => (showsAll.value = event.currentTarget.checked)} />
+            All moves
+          </label>
+          <OwnershipSwitch />
+        </div>
       </div>
       <div class="stack">
         <section class="card" aria-label="Search">
@@ -150,7 +158,7 @@ function Facts({ search }: { search: Search | null }): JSX.Element {
         <Fact name="Depth" value={whole(search?.depth)} />
         <Fact name={sizeName} value={search?.size === null || !search ? "–" : compact(search.size)} hint={bytesText(search)} />
         <Fact name="Best move" value={search?.chosen ?? search?.moves[0] ?? "–"} />
-        <Fact name="P(Black wins)" value={`${percent(valueOf(search))} %`} />
+        <Fact name="Black’s chance" value={`${percent(valueOf(search))} %`} />
       </dl>
       <p class="muted one-line" title={search?.report.join("\n")}>
         {describeSearch(search)}
@@ -196,8 +204,9 @@ function HeatBoard({ quantity }: { quantity: string }): JSX.Element {
       label={`Go board, ${size} by ${size}, with ${QUANTITIES[quantity]?.name ?? "values"} of the moves`}
       last={table.lastPoint.value}
       turn={isHovered ? 0 : table.turn.value}
-      marks={isHovered ? [] : heatOf(search, quantity, size).marks}
+      marks={isHovered ? [] : heatOf(search, quantity, size, showsAll.value).marks}
       ghosts={isHovered ? ghostsOf(search, hoveredMove.value, size) : []}
+      owners={shownOwners()}
       onPoint={(point) => void table.playMove(toVertex(point, size))}
     />
   );
@@ -268,13 +277,13 @@ function Course(): JSX.Element {
   return (
     <>
       <div class="row spread">
-        <h2>The best three moves over the search</h2>
+        <h2>Value V of the best three moves over the search</h2>
         <span class="muted">
-          {all.length ? `${whole(all[index]?.count)} of ${whole(all.at(-1)?.count)} ${unit}` : "P(Black wins)"}
+          {all.length ? `${whole(all[index]?.count)} of ${whole(all.at(-1)?.count)} ${unit}` : ""}
         </span>
       </div>
       <Chart
-        label="P(Black wins) of the best three moves"
+        label="Value V of the best three moves"
         lines={courseOf(all)}
         xLabel={unit}
         height={210}
@@ -324,7 +333,7 @@ function Memories({ search }: { search: Search }): JSX.Element {
 
 const DEPTH_COLUMNS: Column<Depth>[] = [
   { key: "depth", title: "Depth", value: (row) => row.depth },
-  { key: "value", title: "V", hint: "P(Black wins), in per cent", value: (row) => row.value, show: (row) => percent(row.value) },
+  { key: "value", title: "V", hint: "value for Black, in per cent", value: (row) => row.value, show: (row) => percent(row.value) },
   { key: "positions", title: "Positions", value: (row) => row.positions, show: (row) => whole(row.positions) },
   { key: "seconds", title: "Seconds", value: (row) => row.seconds, show: (row) => row.seconds.toFixed(3) },
   { key: "move", title: "Move", value: (row) => row.move, isText: true },

@@ -1,0 +1,213 @@
+"""KataGo's commands, for Sabaki, LizzieYzy and others: ``kata-analyze`` and its relatives, and the rules.
+
+rlgo plays by one set of rules: area, positional superko, no suicide. Winning chances are `Player.chance`. Scores and
+ownership come from playouts after the lines of the search, see `Ownership.after`: they are rougher than KataGo's.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, PASS
+from rlgo.go.coords import COLORS, from_row_col, to_vertex
+from rlgo.go.game import Game
+from rlgo.play.gtp.analyze import LINE_MOVES, POLL_SECONDS, least_value
+from rlgo.play.gtp.arguments import parse_integer, take, vertices
+from rlgo.play.gtp.commands import move_text
+from rlgo.play.gtp.protocol import Stream, command
+from rlgo.play.ownership import Ownership
+from rlgo.play.player import Candidate, Player, won_by
+from rlgo.play.session import REPORT_SECONDS, GameSession
+
+RULES: dict[str, Any] = {
+    "friendlyPassOk": False, "hasButton": False, "ko": "POSITIONAL", "scoring": "AREA", "suicide": False,
+    "tax": "NONE", "whiteHandicapBonus": "0",
+}  # fmt: skip
+# Names of rules that come to the same: they differ in what no game here decides, such as simple ko.
+RULES_NAMES = (
+    "chinese",
+    "chinese-ogs",
+    "chinese-kgs",
+    "chineseogs",
+    "chinesekgs",
+    "tromp-taylor",
+    "tromptaylor",
+    "cgos",
+)
+_FREE = ("friendlyPassOk", "whiteHandicapBonus", "suicide", "ko")  # a client may ask for others, and gets ours
+_SCORED = 6  # moves whose scores are played out; others get the position's
+_PLAYOUTS = 200  # for the score of a move
+
+
+def check_rules(text: str | dict[str, Any]) -> None:
+    """Raise an RlgoError unless rules, a name or KataGo's JSON, come to the same as ours."""
+    try:
+        rules = json.loads(text) if isinstance(text, str) and text.lstrip().startswith("{") else text
+    except ValueError:
+        raise RlgoError("syntax error: expected the name of rules, or JSON") from None
+    if isinstance(rules, str):
+        if rules.lower() not in RULES_NAMES:
+            raise RlgoError(f"rules {rules!r}: expected area scoring, such as chinese or tromp-taylor")
+        return
+    for key, value in rules.items():
+        if key in RULES and key not in _FREE and value != RULES[key]:
+            raise RlgoError(f"rules: {key} = {value!r}: expected {RULES[key]!r}")
+
+
+@command("kata-get-rules")
+def get_rules(_session: GameSession, _args: list[str]) -> str:
+    """Tell the rules, as KataGo does."""
+    return json.dumps(RULES)
+
+
+@command("kata-set-rules")
+def set_rules(_session: GameSession, args: list[str]) -> None:
+    """Accept rules that come to the same as ours, and refuse others."""
+    check_rules(" ".join(args))
+
+
+class Wish(NamedTuple):
+    """What an analysis is to tell."""
+
+    color: int
+    every: float = REPORT_SECONDS  # seconds
+    most: int = 1_000  # moves
+    ownership: bool = False
+    root: bool = False
+    pv_visits: bool = False
+
+
+_SWITCHES = {"ownership": "ownership", "rootinfo": "root", "pvvisits": "pv_visits"}
+_IGNORED = {"minmoves", "movesownership", "ownershipstdev", "pvedgevisits", "noresultvalue"}
+
+
+def parse_wish(args: Sequence[str], to_play: int) -> Wish:
+    """Parse ``[COLOR] [[interval] CENTISECONDS] [KEY VALUE]...``, as KataGo takes it."""
+    rest = [text.lower() for text in args]
+    wish = Wish(COLORS[rest.pop(0)] if rest and rest[0] in COLORS else to_play)
+    while rest:
+        word = rest.pop(0)
+        value = word if re.fullmatch("[0-9]{1,6}", word) else rest.pop(0) if rest else ""
+        if word in (value, "interval") and re.fullmatch("[0-9]{1,6}", value):
+            wish = wish._replace(every=max(POLL_SECONDS, int(value) / 100))
+        elif word == "maxmoves" and re.fullmatch("[0-9]{1,6}", value):
+            wish = wish._replace(most=int(value))
+        elif word in _SWITCHES and value in ("true", "false"):
+            wish = wish._replace(**{_SWITCHES[word]: value == "true"})
+        elif word not in _IGNORED or not value:
+            raise RlgoError("syntax error: expected [COLOR] [CENTISECONDS] [KEY VALUE]...")
+    return wish
+
+
+@command("kata-analyze", streams=True)
+def analyze(session: GameSession, args: list[str], stream: Stream) -> None:
+    """Search without playing, and report as KataGo does until another command arrives."""
+    wish = parse_wish(args, session.game.to_play)
+    stream.write()
+    session.analyze(
+        lambda found, game: stream.write(_line(found, game, session.player, wish)),
+        wish.every,
+        wish.color,
+        stream.is_over,
+    )
+    while not stream.is_over():  # the search is complete
+        time.sleep(POLL_SECONDS)
+
+
+@command("kata-genmove_analyze", "kata-search_analyze", streams=True)
+def genmove_analyze(session: GameSession, args: list[str], stream: Stream) -> None:
+    """Choose a move and play it, reporting as KataGo does during the search."""
+    wish = parse_wish(args, session.game.to_play)
+    stream.write()
+    p = session.genmove(
+        wish.color, lambda found, game: stream.write(_line(found, game, session.player, wish)), wish.every
+    )
+    stream.write(f"play {move_text(p, session.game.size)}")
+
+
+@command("kata-raw-nn")
+def raw_nn(session: GameSession, args: list[str]) -> str:
+    """Tell what is known of the position without a search: playouts, in place of a network."""
+    take(args, "SYMMETRY", lambda text: text if text == "all" else parse_integer(text))
+    game = session.game
+    found = Ownership.of(game)
+    size = game.size
+    rows = [" ".join(f"{-x:9.7f}" for x in row) for row in found.map[::-1]]
+    uniform = {p: 1 / (1 + len(game.legal_moves())) for p in (*game.legal_moves(), PASS)}
+    policy = [
+        " ".join(
+            f"{uniform.get(from_row_col(row, col, size), math.nan):8.6f}".replace("nan", "NAN") for col in range(size)
+        )
+        for row in reversed(range(size))
+    ]
+    head = ["symmetry 0", f"whiteWin {1 - found.wins:.6f}", f"whiteLoss {found.wins:.6f}", "noResult 0.000000"]
+    lead = f"whiteLead {-found.score:.3f}"
+    return "\n".join([*head, lead, "policy", *policy, f"policyPass {uniform[PASS]:.6f}", "whiteOwnership", *rows])
+
+
+class MoveInfo(NamedTuple):
+    """What KataGo's protocols tell of a move; chances and scores are for the side that is asked for."""
+
+    move: str
+    visits: int
+    winrate: float
+    lcb: float
+    prior: float
+    score: float
+    order: int
+    pv: list[str]
+
+
+def move_infos(found: Sequence[Candidate], game: Game, player: Player, color: int, score: float) -> list[MoveInfo]:
+    """Describe candidates, for a colour.
+
+    score : of the position for Black, which moves that are not played out get
+    """
+    sign = 1 if color == BLACK else -1
+    infos = []
+    for order, c in enumerate(found):
+        chance, least = (
+            won_by(color, player.chance(v, game)) for v in (min(1.0, max(0.0, c.value)), least_value(c, game))
+        )
+        mean = Ownership.after(game, [(c.line or [c.move], 1.0)], _PLAYOUTS).score if order < _SCORED else score
+        prior = 0.0 if math.isnan(c.prior) else won_by(game.to_play, c.prior)
+        pv = vertices(c.line[:LINE_MOVES] or [c.move], game.size).split()
+        infos.append(MoveInfo(to_vertex(c.move, game.size), c.visits, chance, least, prior, sign * mean, order, pv))
+    return infos
+
+
+def owners_of(found: Sequence[Candidate], game: Game) -> Ownership:
+    """Estimate who will own which point, as a search sees it."""
+    return Ownership.after(game, [(c.line, float(c.visits)) for c in found[:_SCORED]])
+
+
+def _line(found: Sequence[Candidate], game: Game, player: Player, wish: Wish) -> str:
+    """Format candidates as KataGo does, for the side to play."""
+    color = game.to_play
+    owners = owners_of(found, game)
+    parts = []
+    for info in move_infos(found[: wish.most], game, player, color, owners.score):
+        text = (
+            f"info move {info.move} visits {info.visits} edgeVisits {info.visits} utility {2 * info.winrate - 1:.6f} "
+            f"winrate {info.winrate:.6f} scoreMean {info.score:.3f} scoreStdev 0 scoreLead {info.score:.3f} "
+            f"scoreSelfplay {info.score:.3f} prior {info.prior:.6f} lcb {info.lcb:.6f} "
+            f"utilityLcb {2 * info.lcb - 1:.6f} weight {info.visits} order {info.order} pv {' '.join(info.pv)}"
+        )
+        parts.append(text + (f" pvVisits {' '.join([str(info.visits)] * len(info.pv))}" if wish.pv_visits else ""))
+    sign = 1 if color == BLACK else -1
+    if wish.root and found:
+        chance = won_by(color, player.chance(min(1.0, max(0.0, found[0].value)), game))
+        visits = sum(c.visits for c in found)
+        parts.append(
+            f"rootInfo visits {visits} utility {2 * chance - 1:.6f} winrate {chance:.6f} "
+            f"scoreLead {sign * owners.score:.3f}"
+        )
+    if wish.ownership:
+        parts.append("ownership " + " ".join(f"{sign * x:.3f}" for x in owners.map[::-1].ravel()))
+    return " ".join(parts)

@@ -1,0 +1,197 @@
+"""KataGo's analysis protocol, which KaTrain speaks: questions as lines of JSON, and answers in the same form.
+
+Start reading at `AnalysisEngine.run`. A thread reads the questions; the most urgent one is answered first. Searches of
+all questions share one player, so they come one after another.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import DEFAULT_KOMI
+from rlgo.go.board import BLACK, PASS, WHITE
+from rlgo.go.coords import COLORS, from_row_col, from_vertex
+from rlgo.go.game import Game
+from rlgo.play.gtp.kata import check_rules, move_infos, owners_of
+from rlgo.play.player import Candidate, won_by
+from rlgo.play.session import REPORT_SECONDS, GameSession, MakePlayer, print_bug
+
+_KNOWN = ("terminate", "terminate_all", "query_version", "clear_cache", "query_models")
+
+
+class AnalysisEngine:
+    """Answers questions about positions.
+
+    Parameters
+    ----------
+    make : makes the player for a board size
+    write : takes each answer, a line
+    """
+
+    def __init__(self, make: MakePlayer, write: Callable[[str], None]) -> None:
+        self._make, self._write = make, write
+        self._sessions: dict[int, GameSession] = {}
+        self._questions: queue.PriorityQueue[tuple[int, int, dict[str, Any] | None]] = queue.PriorityQueue()
+        self._stopped: set[str] = set()  # ids of questions to be ended
+        self._read = 0
+
+    def run(self, lines: Iterable[str]) -> None:
+        """Answer all questions, until the lines end."""
+        reader = threading.Thread(target=self._read_all, args=(lines,), daemon=True)
+        reader.start()
+        while True:
+            *_, question = self._questions.get()
+            if question is None:
+                break
+            self._answer(question)
+        for session in self._sessions.values():
+            session.close()
+
+    def _read_all(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            if not line.strip():
+                continue
+            try:
+                question = json.loads(line)
+                if not isinstance(question, dict) or not isinstance(question.get("id"), str):
+                    raise ValueError
+            except ValueError:
+                self._say({"error": "expected a JSON object with an id"})
+                continue
+            if "action" in question:
+                self._act(question)
+            else:
+                self._put(-int(question.get("priority", 0)), question)
+        self._put(1 << 62, None)
+
+    def _put(self, urgency: int, question: dict[str, Any] | None) -> None:
+        self._read += 1
+        self._questions.put((urgency, self._read, question))
+
+    def _act(self, question: dict[str, Any]) -> None:
+        action = question["action"]
+        if action == "terminate":
+            self._stopped.add(str(question.get("terminateId")))
+        elif action not in _KNOWN:
+            self._say({"id": question["id"], "error": f"action {action!r}: expected one of {', '.join(_KNOWN)}"})
+            return
+        self._say({**question, **({"version": "1.16.0", "git_hash": "rlgo"} if action == "query_version" else {})})
+
+    def _answer(self, question: dict[str, Any]) -> None:
+        try:
+            game = game_of(question)
+            turns = question.get("analyzeTurns", [len(game.moves)])
+            for turn in turns:
+                self._search(question, game.after(turn), turn)
+        except RlgoError as error:
+            self._say({"id": question["id"], "error": str(error)})
+        except (TypeError, ValueError, KeyError) as error:
+            self._say({"id": question["id"], "error": f"expected another form: {type(error).__name__}: {error}"})
+        except Exception as error:
+            print_bug()
+            self._say({"id": question["id"], "error": f"internal error: {type(error).__name__}"})
+        self._stopped.discard(question["id"])
+
+    def _search(self, question: Mapping[str, Any], game: Game, turn: int) -> None:
+        """Search a position until it has the visits asked for, and tell what is found meanwhile and at the end."""
+        if game.is_over():
+            raise RlgoError(f"turn {turn}: the game is over")
+        session = self._session(game.size)
+        most = int(question.get("maxVisits", 500))
+        session.follow(game)
+        every = question.get("reportDuringSearchEvery")
+        found: list[Candidate] = []
+
+        def is_over() -> bool:
+            return question["id"] in self._stopped or sum(c.visits for c in session.player.candidates(game)) >= most
+
+        def report(candidates: list[Candidate], _: Game) -> None:
+            found[:] = candidates
+            if every and not is_over():
+                self._say(self._describe(question, candidates, game, turn, during=True))
+
+        session.analyze(report, float(every or REPORT_SECONDS), stop=is_over)
+        self._say(self._describe(question, found, game, turn, during=False))
+
+    def _session(self, size: int) -> GameSession:
+        if size not in self._sessions:
+            self._sessions[size] = GameSession(self._make(size), size)
+        return self._sessions[size]
+
+    def _describe(
+        self, question: Mapping[str, Any], found: Sequence[Candidate], game: Game, turn: int, *, during: bool
+    ) -> dict[str, Any]:
+        player = self._session(game.size).player
+        view = str(question.get("overrideSettings", {}).get("reportAnalysisWinratesAs", "BLACK")).upper()
+        color = {"BLACK": BLACK, "WHITE": WHITE}.get(view, game.to_play)
+        sign = 1 if color == BLACK else -1
+        owners = owners_of(found, game)
+        chance = won_by(color, player.chance(found[0].value, game) if found else owners.wins)
+        infos = [
+            {
+                "move": info.move, "visits": info.visits, "edgeVisits": info.visits, "winrate": info.winrate,
+                "utility": 2 * info.winrate - 1, "lcb": info.lcb, "utilityLcb": 2 * info.lcb - 1, "prior": info.prior,
+                "scoreLead": info.score, "scoreMean": info.score, "scoreSelfplay": info.score, "scoreStdev": 0.0,
+                "weight": info.visits, "order": info.order, "pv": info.pv,
+            }
+            for info in move_infos(found, game, player, color, owners.score)
+        ]  # fmt: skip
+        root = {
+            "winrate": chance, "utility": 2 * chance - 1, "scoreLead": sign * owners.score,
+            "scoreSelfplay": sign * owners.score, "scoreStdev": 0.0, "visits": sum(c.visits for c in found),
+            "currentPlayer": "B" if game.to_play == BLACK else "W",
+        }  # fmt: skip
+        answer = {
+            "id": question["id"],
+            "isDuringSearch": during,
+            "turnNumber": turn,
+            "moveInfos": infos,
+            "rootInfo": root,
+        }
+        if question.get("includeOwnership"):
+            answer["ownership"] = [round(sign * float(x), 3) for x in owners.map[::-1].ravel()]
+        if question.get("includePolicy"):
+            answer["policy"] = _policy(found, game)
+        return answer
+
+    def _say(self, answer: dict[str, Any]) -> None:
+        self._write(json.dumps(answer) + "\n")
+
+
+def _policy(found: Sequence[Candidate], game: Game) -> list[float]:
+    """Return the share of the visits of each move, from the top left, then of a pass; -1 where a move is illegal.
+
+    It stands in the place of a network's policy.
+    """
+    size = game.size
+    total = max(1, sum(c.visits for c in found))
+    shares = {c.move: c.visits / total for c in found}
+    legal = set(game.legal_moves())
+    points = [from_row_col(row, col, size) for row in reversed(range(size)) for col in range(size)]
+    return [*(shares.get(p, 0.0) if p in legal else -1.0 for p in points), shares.get(PASS, 0.0)]
+
+
+def game_of(question: Mapping[str, Any]) -> Game:
+    """Return the game that a question is about. RlgoError if it is none that we can play."""
+    size = question["boardXSize"]
+    if size != question.get("boardYSize", size):
+        raise RlgoError(f"boardXSize = {size}, boardYSize = {question['boardYSize']}: expected a square board")
+    check_rules(question.get("rules", "tromp-taylor"))
+    game = Game(size, question.get("komi", DEFAULT_KOMI))
+    stones = [(COLORS[color.lower()], from_vertex(vertex, size)) for color, vertex in question.get("initialStones", [])]
+    moves = [(COLORS[color.lower()], from_vertex(vertex, size)) for color, vertex in question.get("moves", [])]
+    first = question.get("initialPlayer")
+    to_play = moves[0][0] if moves else COLORS[first.lower()] if first else BLACK
+    if stones or to_play != BLACK:
+        game.set_up(stones, to_play)
+    for number, (color, p) in enumerate(moves, 1):
+        why = game.why_illegal(p, color)
+        if why is not None:
+            raise RlgoError(f"Illegal move {number}: {why}")
+        game.play(p, color)
+    return game

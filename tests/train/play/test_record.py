@@ -1,0 +1,93 @@
+"""Records with all that their files had."""
+
+from __future__ import annotations
+
+import pytest
+from sgfmill import sgf
+
+from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, PASS, WHITE
+from rlgo.go.coords import from_vertex
+from rlgo.go.game import Game
+from train.play.record import Record
+
+TREE = b"(;SZ[5]KM[0.5]C[start];B[cc](;W[bb](;B[dd];W[ee])(;B[de]))(;W[dd]N[other];B[bb]))"
+
+
+def point(vertex: str) -> int:
+    return from_vertex(vertex, 5)
+
+
+def played(record: Record) -> list[str]:
+    from rlgo.go.coords import to_vertex
+
+    return [to_vertex(p, 5) for _, p in record.game.moves]
+
+
+def test_sgfmill_reads_what_is_written():
+    record = Record.read(TREE)
+    record.choose(1, 1)
+    record.add(3, WHITE, point("E1"))
+    tree = sgf.Sgf_game.from_bytes(record.write())
+    node = tree.get_root()[0]
+    assert [child.get_move() for child in node] == [("w", (3, 1)), ("w", (1, 3))]
+    assert node[1][0][0].get_move() == ("w", (0, 4))
+    assert len(node[0]) == 2
+
+
+def test_lines():
+    record = Record.read(TREE)
+    assert (played(record), record.branches(), record.is_main()) == (["C3", "B4", "D2", "E1"], [1, 2], True)
+    record.choose(2, 1)
+    assert (played(record), record.is_main()) == (["C3", "B4", "D1"], False)
+    record.choose(1, 1)
+    assert played(record) == ["C3", "D2", "B4"]
+    record.choose(0, None)
+    assert record.is_main()
+    record.remove(1, 0)
+    assert played(record) == ["C3", "D2", "B4"]  # what is left of it
+    record.go_along([(BLACK, point("C3")), (WHITE, PASS)])
+    assert (played(record), len(record.variations(1))) == (["C3", "pass"], 2)
+
+
+def test_an_illegal_variation_is_refused_and_nothing_changes():
+    record = Record.read(b"(;SZ[5];B[cc](;W[bb])(;W[cc]))")
+    with pytest.raises(RlgoError, match="move 2: illegal"):
+        record.choose(1, 1)
+    assert played(record) == ["C3", "B4"]
+
+
+def test_moves_taken_back_go_unless_they_come_from_a_file():
+    record = Record.read(b"(;SZ[5];B[cc];W[bb])")
+    record.add(2, BLACK, point("D2"))
+    game = record.game.after(1)
+    record.take_back(2, game)
+    assert (played(record), [v.move for v in record.variations(1)]) == (["C3"], [(WHITE, point("B4"))])
+    assert b"B[dd]" not in record.write()
+
+
+@pytest.mark.parametrize("text", ["[3k] and \\\\ :", "two\nlines", "\u6b66\u5bae"])
+def test_texts(text):
+    record = Record.of(Game(5), "Ann", "Bob")
+    record.set_comment(0, text)
+    assert Record.read(record.write()).comment(0) == text
+
+
+def test_encodings_and_what_only_our_own_reader_takes():
+    record = Record.read("(;SZ[5]CA[GB18030]PB[\u6b66\u5bae];B[cc])".encode("gb18030"))
+    assert record.info()["PB"] == "\u6b66\u5bae"
+    assert "\u6b66\u5bae".encode() in record.write()
+    odd = Record.read(b"(SZ[5]X1[y];B[cc];W[bb])")
+    assert played(odd) == ["C3", "B4"]
+
+
+def test_comments_between_moves_and_a_position_edited_in_the_middle():
+    record = Record.read(b"(;SZ[5];B[cc];C[note](;W[bb])(;W[dd]))")
+    assert record.comment(1) == "note"
+    assert len(record.variations(1)) == 2
+    record.add(1, WHITE, point("A1"))  # beside them, behind the note
+    assert len(sgf.Sgf_game.from_bytes(record.write()).get_root()[0][0]) == 3
+    record.set_comment(1, "mine")
+    assert (record.comment(1), record.write().count(b"C[")) == ("mine", 1)
+    edited = Record.read(b"(;SZ[5];B[cc];AW[aa]AE[cc];B[bb];W[dd])")
+    assert (len(edited.game.moves), edited.node(1).get_move()) == (2, ("b", (3, 1)))
