@@ -24,7 +24,7 @@ FLOORS = {
         ("players",),
         ("arena", "play"),
         ("runs", "knowledge"),
-        ("experiments", "bench", "playouts"),
+        ("experiments", "bench", "playouts", "network"),
         ("cli",),
     ),
 }

@@ -17,9 +17,9 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.jit import compiling
 from rlgo.base.settings import SEED
 from rlgo.features.planes import RECENT, planes
-from rlgo.go.board import BLACK
+from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
-from rlgo.go.positions import Positions
+from rlgo.go.positions import Positions, places_of
 from rlgo.network.layers import evaluate_planes, new_layer_scratch
 from rlgo.network.parameters import (
     KINDS,
@@ -116,6 +116,19 @@ class ConvNetwork:
             "ownership": out.ownership * sign[:, None, None],
             "score": out.score * sign,
         }
+
+    def policy(self, game: Game) -> dict[int, float]:
+        """Return the probabilities of all sensible moves and of a pass, by point, in the position of a game.
+
+        >>> import rlgo
+        >>> policy = rlgo.ConvNetwork.new(seed=1).policy(rlgo.Game(5))
+        >>> len(policy), round(sum(policy.values()), 6)
+        (26, 1.0)
+        """
+        moves = np.array([*game.sensible_moves(), PASS])
+        x = self(Positions.of(game, self.history))["logits"][0, places_of(moves, game.size)].astype(np.float64)
+        e = np.exp(x - x.max())
+        return dict(zip(moves.tolist(), (e / e.sum()).tolist(), strict=True))
 
     def save(self, path: str | Path) -> None:
         """Write a network file, atomically. RlgoError if it cannot be written."""

@@ -135,9 +135,17 @@ def load_parameters(path: str | Path) -> tuple[Parameters, dict[str, Any]]:
         raise RlgoError(f"{path}: planes = {meta.get('planes')}: expected {'+'.join(KINDS)}; train it anew")
     with intact(path, "a network"):
         parameters = Parameters(**{name: np.ascontiguousarray(a, np.float32) for name, a in arrays.items()})
-        shapes = {name: a.shape for name, a in parameters._asdict().items()}
-        is_whole = all(a.ndim for a in parameters) and shapes == shapes_of(shape_of(parameters))
-        if not is_whole or not all(np.isfinite(a).all() for a in parameters):
+        if not _are_whole(parameters):
             raise ValueError
         provenance = dict(meta["provenance"])
     return parameters, provenance
+
+
+def _are_whole(parameters: Parameters) -> bool:
+    """Return whether the arrays are those of one network, and finite."""
+    dims = [a.ndim for a in parameters]
+    try:
+        expected = shapes_of(shape_of(parameters)).values() if min(dims) else []
+    except (RlgoError, IndexError):  # of a size that there is not
+        return False
+    return [a.shape for a in parameters] == list(expected) and all(np.isfinite(a).all() for a in parameters)
