@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from network_files import SMALL, random_network
 from oracles import network as oracle
 from random_play import random_game
 
@@ -16,20 +17,7 @@ from rlgo.features.planes import apply_symmetry, planes
 from rlgo.go.positions import Positions
 from rlgo.network.layers import evaluate_board, new_network_scratch
 from rlgo.network.network import ConvNetwork, load_network
-from rlgo.network.parameters import FORMAT, KINDS, N_PLANES, Shape, new_parameters
-
-SMALL = Shape(blocks=2, channels=16, head_channels=8, value_hidden=8)
-
-
-def random_network(shape: Shape = SMALL, seed: int = 1) -> ConvNetwork:
-    """A network of which no array is zero."""
-    rng = np.random.default_rng(seed)
-    arrays = {
-        name: (a + rng.normal(0, 0.2 if a.ndim < 2 else 0.3 / np.sqrt(a.shape[-2]), a.shape)).astype(np.float32)
-        for name, a in new_parameters(shape, seed)._asdict().items()
-    }
-    return ConvNetwork(type(new_parameters(shape, seed))(**arrays))
-
+from rlgo.network.parameters import FORMAT, KINDS, N_PLANES, Shape
 
 @pytest.mark.interpreted
 @pytest.mark.boundscheck
@@ -138,7 +126,7 @@ def test_bad_files_are_refused_in_one_line(tmp_path) -> None:
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
     (tmp_path / "flipped.npz").write_bytes(data)
-    arrays = {name: a for name, a in random_network().parameters._asdict().items()}
+    arrays = random_network().parameters._asdict()
     meta = {"format": FORMAT, "version": 1, "planes": "+".join(KINDS), "provenance": {}}
     nan = arrays | {"policy": np.full(8, np.nan, np.float32)}
     for name, its_meta, its_arrays in [
