@@ -85,10 +85,11 @@ class TreeSearch(Player):
         truncation, and values of leaves
     patterns : learned patterns: for the heuristics PATTERNS and RLGO_PATTERNS
     evaluator : policies and values of positions, such as a neural network's: a function as described at `Evaluator`, or
-        a `LearnedEvaluator`, or a `rlgo.ConvNetwork`, which are compiled into the search. It is called for the root, and for new nodes, which wait until there are
-        ``resources.batch`` of them. ``settings.evaluator`` tells which of its answers are used: a policy in place of
-        ``settings.heuristic``, with the confidences `prior_n` (C) and `prior_n_amaf` (C~) and as the policy of PUCT; a
-        value with the share `leaf_value`, or as everything that is backed up, with ``playouts=False``
+        a `LearnedEvaluator`, or a `rlgo.ConvNetwork`, which are compiled into the search. It is called for the root,
+        and for new nodes, which wait until there are ``resources.batch`` of them. ``settings.evaluator`` tells which of
+        its answers are used: a policy in place of ``settings.heuristic``, with the confidences `prior_n` (C) and
+        `prior_n_amaf` (C~) and as the policy of PUCT; a value with the share `leaf_value`, or as everything that is
+        backed up, with ``playouts=False``
     prior_search : a TD search that runs before each search and whose short-term memory provides Q_rlgo (two-phase
         search)
     resign : resign if P(win) of the best move is below this

@@ -112,8 +112,9 @@ PUCT_RULES: dict[str, int] = {rule.name.lower(): rule for rule in PuctRule}
 USES: dict[str, int] = {use.name.lower(): use for use in Use if use != Use.NOTHING}
 
 
-LEARNED_VALUES = (Heuristic.RLGO, Heuristic.BOTH, Heuristic.RLGO_PATTERNS, Heuristic.RLGO_NETWORK)  # those that need weights
-LEARNED_PATTERNS = (Heuristic.PATTERNS, Heuristic.RLGO_PATTERNS)  # those that need patterns
+# The heuristics that need weights, and those that need patterns.
+LEARNED_VALUES = (Heuristic.RLGO, Heuristic.BOTH, Heuristic.RLGO_PATTERNS, Heuristic.RLGO_NETWORK)
+LEARNED_PATTERNS = (Heuristic.PATTERNS, Heuristic.RLGO_PATTERNS)
 
 NETWORKS = {"network": Heuristic.NETWORK, "rlgo_network": Heuristic.RLGO_NETWORK}  # that a search turns to
 

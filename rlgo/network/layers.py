@@ -328,7 +328,10 @@ def write_planes(arrays, s):
 
 @njit
 def evaluate_board(b, last, last_but_one, komi, w, s):
-    """Evaluate the position on a board; see `set_position` and `evaluate`. s : `NetworkScratch`"""
+    """Evaluate the position on a board; see `set_position` and `evaluate`.
+
+    s : `NetworkScratch`, whose `layers` hold the results
+    """
     set_position(b, last, last_but_one, komi, s)
     write_planes(s.position, s)
     evaluate(w, s.layers)

@@ -168,7 +168,9 @@ def test_a_search_without_a_network_has_none_of_its_types():
 
 
 def test_what_cannot_be_combined_with_a_network():
-    with pytest.raises(RlgoError, match="evaluator: cannot be combined with a network of rlgo's own; see network_value"):
+    with pytest.raises(
+        RlgoError, match="evaluator: cannot be combined with a network of rlgo's own; see network_value"
+    ):
         search_of(SETTINGS._replace(evaluator=Use.VALUE))
     with pytest.raises(RlgoError, match="evaluator: cannot be combined with flat Monte-Carlo"):
         search_of(Settings(ActionValue.FLAT))

@@ -112,7 +112,9 @@ class Learning:
         meta, arrays = read_archive(self._file, "state of learning", FORMAT, VERSION)
         with intact(self._file, "a state of learning"):
             if meta["plan"] != self._plan_record():
-                raise RlgoError(f"{self._file}: of other games, another network or other settings: expected a new --out")
+                raise RlgoError(
+                    f"{self._file}: of other games, another network or other settings: expected a new --out"
+                )
             self._at = int(meta["step"]), self.gradients.state_of(arrays, self.state)
             self.session, self.recent = int(meta["session"]), list(meta["recent"])
             lengths = dict(meta["lengths"])

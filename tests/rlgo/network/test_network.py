@@ -19,6 +19,7 @@ from rlgo.network.layers import evaluate_board, new_network_scratch
 from rlgo.network.network import ConvNetwork, load_network
 from rlgo.network.parameters import FORMAT, KINDS, N_PLANES, Shape
 
+
 @pytest.mark.interpreted
 @pytest.mark.boundscheck
 @pytest.mark.parametrize("size", [5, 9])
