@@ -64,7 +64,7 @@ class ConvNetwork:
     >>> import rlgo
     >>> network = rlgo.ConvNetwork.new(seed=1)
     >>> network
-    <ConvNetwork: 3 blocks of 32 channels, 73,603 weights>
+    <ConvNetwork: 3 blocks of 32 channels, 72,547 weights>
     >>> answer = network(rlgo.Positions.of(rlgo.Game(9)))
     >>> answer["logits"].shape, float(answer["value"][0])
     ((1, 82), 0.5)
