@@ -87,6 +87,7 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
     settings, knowledge = context.settings, context.knowledge
     shapes, rollout = workspace.shapes, workspace.rollout
     grandparent, last, last_but_one = before
+    weigh_actions(node, kind, (last, last_but_one), b, tree, context, workspace)
     n_good, shared = 0, settings.virtual_loss > 0
     adds_gains = kind == Heuristic.RLGO or kind == Heuristic.BOTH
     adds_gains |= kind == Heuristic.RLGO_PATTERNS or kind == Heuristic.RLGO_NETWORK
@@ -95,10 +96,6 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
     elif kind == Heuristic.MOGO:
         list_ataris(b, rollout)
         n_good = mogo_candidates(b, context.default_policy, rollout, context.rules.patterns)
-    if kind == Heuristic.PATTERNS or kind == Heuristic.RLGO_PATTERNS:
-        weigh_moves(node, last_but_one, b, tree, knowledge.patterns, workspace.patterns, settings)
-    if kind == Heuristic.NETWORK or kind == Heuristic.RLGO_NETWORK:
-        ask_network(node, (last, last_but_one), b, tree, context, workspace.network)
     sign = 1.0 if b.to_play == BLACK else -1.0
     first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     for i in range(first, first + n_edges):
@@ -112,18 +109,14 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
                     h = 0.5 + 0.5 * sign
         elif kind == Heuristic.HANDCRAFTED:
             h = sigma(sign * judge(b, p, context.rules.patterns))
-        elif kind == Heuristic.PATTERNS:
-            h = sigma(sign * pattern_x(i - first, workspace.patterns))
-        elif kind == Heuristic.NETWORK:
-            h = sigma(sign * network_x(i - first, workspace.network))
+        elif kind == Heuristic.PATTERNS or kind == Heuristic.NETWORK:
+            h = sigma(sign * learned_x(i - first, kind, workspace))
         elif adds_gains:
             gain = 0.0 if p == PASS else gain_of(b, shapes, knowledge.table, p)
             if kind == Heuristic.BOTH:
                 gain += judge(b, p, context.rules.patterns)
-            elif kind == Heuristic.RLGO_PATTERNS:
-                gain += pattern_x(i - first, workspace.patterns)
-            elif kind == Heuristic.RLGO_NETWORK:
-                gain += network_x(i - first, workspace.network)
+            elif kind != Heuristic.RLGO:
+                gain += learned_x(i - first, kind, workspace)
             h = squash(knowledge.value, shapes.x[0] + sign * gain)
             h = min(1.0, max(0.0, h))  # a linear V may lie outside
         c, m = settings.prior_n, settings.prior_n_amaf
@@ -137,9 +130,29 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
         values_to_policy(workspace.path.values, n_edges, sign, settings.policy_scale)
         for i in range(n_edges):
             tree.prior_q[first + i] = policy_units(workspace.path.values[i])
-    if kind == Heuristic.NETWORK or kind == Heuristic.RLGO_NETWORK:
-        correct_value(node, b, tree, context, shapes, workspace.network)
     add(tree.node_visits, node, times * n_edges * settings.prior_n, shared)  # (52)
+
+
+@njit
+def weigh_actions(node, kind, last_moves, b, tree, context, workspace):
+    """Ask patterns or a network about the actions of a node, if its heuristic has them; see `learned_x`.
+
+    last_moves : the move that led to the node, and the one before it, or PASS
+    """
+    if kind == Heuristic.PATTERNS or kind == Heuristic.RLGO_PATTERNS:
+        strengths, scratch = context.knowledge.patterns, workspace.patterns
+        weigh_moves(node, last_moves[1], b, tree, strengths, scratch, context.settings)
+    elif kind == Heuristic.NETWORK or kind == Heuristic.RLGO_NETWORK:
+        ask_network(node, last_moves, b, tree, context, workspace.network)
+        correct_value(node, b, tree, context, workspace.shapes, workspace.network)
+
+
+@inline
+def learned_x(i, kind, workspace):
+    """Return x of action i of the node last passed to `weigh_actions`, by patterns or by a network."""
+    if kind == Heuristic.NETWORK or kind == Heuristic.RLGO_NETWORK:
+        return network_x(i, workspace.network)
+    return pattern_x(i, workspace.patterns)
 
 
 @inline

@@ -5,6 +5,7 @@ Start reading at `ConvNetwork`. What it computes is in `layers.py`, its file in 
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -78,7 +79,7 @@ class ConvNetwork:
     def new(cls, shape: Shape = Shape(), seed: int | None = None) -> ConvNetwork:
         """Make a network that has learned nothing; its policy is uniform and its value 1/2."""
         chosen = OrNone(SEED).check("seed", seed)
-        return cls(new_parameters(shape, np.random.SeedSequence().entropy if chosen is None else chosen))
+        return cls(new_parameters(shape, secrets.randbits(63) if chosen is None else chosen))
 
     def __repr__(self) -> str:
         s, n = self.shape, sum(a.size for a in self.parameters)

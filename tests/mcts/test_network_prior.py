@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from network_files import random_network
-from tree_tools import SIZE, PatientSearch, at, game_after, random_weights, replayed, set_root, value_index
+from tree_tools import SIZE, PatientSearch, game_after, random_weights, replayed, set_root, value_index
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, ActionValue, Heuristic, Resources, Settings, Use
@@ -15,9 +15,12 @@ from rlgo.features.planes import planes
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
 from rlgo.learning.value import ValueFunction, sigma
+from rlgo.network.network import ConvNetwork
 from rlgo.network.parameters import KINDS
 
-NETWORK, WEIGHTS = random_network(), random_weights()
+WEIGHTS = random_weights()
+LOUD = {name: 8 * a for name, a in random_network().parameters._asdict().items() if name in ("policy", "pass_move")}
+NETWORK = ConvNetwork(random_network().parameters._replace(**LOUD))
 SETTINGS = ALGORITHMS["mc_rave"]._replace(prior_n=3, prior_n_amaf=40, network_after=1)
 GAMES = [("C3", "B2"), ("C3", "B2", "D4"), ()]
 
@@ -176,4 +179,3 @@ def test_what_cannot_be_combined_with_a_network():
         search_of(Settings(ActionValue.FLAT))
     with pytest.raises(RlgoError, match="expected weights for 5x5"):
         TreeSearch(SIZE, SETTINGS._replace(leaf_value=0.5), 1, evaluator=NETWORK)
-    assert at("C3")
