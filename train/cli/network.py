@@ -118,7 +118,10 @@ def show(
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
 ) -> None:
-    """Draw what a network says about a position: its policy and the owners of the points."""
+    """Draw what a network says about a position.
+
+    That is its policy, in per cent, the owners of the points at the end, and its value.
+    """
     checked = board(size, komi)
 
     from rlgo.network.network import load_network
@@ -133,7 +136,10 @@ def import_onnx(
     out: Annotated[Path, option("-o --out", "Network file to write.", metavar="FILE")] = Path("network.npz"),
     force: Force = False,
 ) -> None:
-    """Read a network from an ONNX file, after other programs changed its weights (needs onnx)."""
+    """Read a network back from an ONNX file (needs onnx).
+
+    Other programs may have changed its weights, but not its layers.
+    """
     check_new(out, force)
 
     from train.network.exchange import load_onnx
@@ -149,7 +155,10 @@ def export(
     out: Annotated[Path, option("-o --out", "ONNX file to write.", metavar="FILE")] = Path("network.onnx"),
     force: Force = False,
 ) -> None:
-    """Write a network as an ONNX file, for other programs (needs onnx)."""
+    """Write a network as an ONNX file (needs onnx).
+
+    It describes itself, so that rlgo plays with it through onnxruntime, too; other programs can read it.
+    """
     check_new(out, force)
 
     from rlgo.network.network import load_network

@@ -32,7 +32,7 @@ from rlgo.base.settings import MAX_SIZE, MIN_SIZE, THREADS
 from rlgo.features.weights import Weights, shipped_weight_sizes
 from rlgo.moves.patterns import Patterns, find_patterns, load_patterns
 from rlgo.moves.rollout import DefaultPolicy
-from rlgo.network.network import ConvNetwork, load_network
+from rlgo.network.network import ConvNetwork
 from rlgo.play.calibration import read_calibration, shipped_calibration
 from rlgo.play.player import Player, Seed
 from rlgo.search.td_search import TdSearch
@@ -49,6 +49,7 @@ from train.players.keys import (
     count_or_none,
     default_of,
     default_policy_of,
+    own_network,
     register,
     seconds_or_none,
     weights_for,
@@ -174,9 +175,9 @@ class TreeKeys(SimulationKeys):
     def _load_network(self) -> Network | ConvNetwork | None:
         if not self.network:
             return None
-        file = Path(self.network)
         if self._is_own():
-            return loaded(load_network, file)
+            return own_network(self.network)
+        file = Path(self.network)
         if file.with_suffix(".toml").is_file():
             note_file(file.with_suffix(".toml"))
         if not file.is_file():
