@@ -35,6 +35,7 @@ class Knowledge(NamedTuple):
     Attributes
     ----------
     table, value : the value function of Q_rlgo, fused into 3x3 windows (`rewriting.fuse`), and its kind
+    has_weights : whether there is one; a table without weights must not be looked up
     policy : how the default policy LEARNED chooses moves by that value function; None for other default policies
     patterns : the weights of learned patterns, or None
     network : the parameters of a network, or None
@@ -42,6 +43,7 @@ class Knowledge(NamedTuple):
 
     table: Table
     value: int
+    has_weights: bool
     policy: Policy | None
     patterns: Strengths | None
     network: Parameters | None = None
@@ -55,7 +57,7 @@ def knowledge_of(
     if weights is not None:
         table, value = weights.table(is_fused=True), weights.value
     strengths = None if patterns is None else patterns.strengths(size)
-    return Knowledge(table, VALUES[value], policy, strengths, network)
+    return Knowledge(table, VALUES[value], weights is not None, policy, strengths, network)
 
 
 @inline_once

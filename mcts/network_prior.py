@@ -89,11 +89,19 @@ def correct_value(node, b, tree, context, shapes, workspace):
     if settings.network_value == 0.0:
         return
     sign = 1.0 if b.to_play == BLACK else -1.0
-    reset_value(b, shapes, knowledge.table)
-    x = shapes.x[0] + tempo_of(b, context)
+    x = sum_of_weights(b, shapes, knowledge) + tempo_of(b, context)
     logit = sign * workspace.scratch.layers.result[0]
     off = logit - x if knowledge.value == LOGISTIC else sigma(logit) - 0.5 - x
     tree.correction[node] = settings.network_value * off
+
+
+@njit
+def sum_of_weights(b, shapes, knowledge):
+    """Return phi . theta of a position, 0 without weights."""
+    if not knowledge.has_weights:
+        return 0.0
+    reset_value(b, shapes, knowledge.table)
+    return shapes.x[0]
 
 
 @inline

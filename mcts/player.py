@@ -452,7 +452,7 @@ class TreeSearch(Player):
     def _take_values(self, table: Table) -> None:
         """Make the value function of the TD search Q_rlgo."""
         assert self.prior_search is not None
-        self.knowledge = self.knowledge._replace(table=table, value=self.prior_search.learning.value)
+        self.knowledge = self.knowledge._replace(table=table, value=self.prior_search.learning.value, has_weights=True)
 
     def _read_result(self, simulations: int) -> TreeResult:
         """Return the result according to the trees' current statistics."""

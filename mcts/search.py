@@ -16,7 +16,7 @@ import numpy as np
 
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, give_prior
-from mcts.network_prior import NetworkWorkspace, new_network_workspace, tempo_of
+from mcts.network_prior import NetworkWorkspace, new_network_workspace, sum_of_weights, tempo_of
 from mcts.patterns import PatternScratch, new_pattern_scratch
 from mcts.puct import mixture, puct_bonus
 from mcts.rave import action_value, back_up, hand_selected_beta, minimum_mse_value, virtual_loss
@@ -38,7 +38,7 @@ from mcts.uct import ucb1
 from mcts.waiting import COLLIDED, Waiting, must_wait, wait_for_answer
 from rlgo.base.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
 from rlgo.base.settings import LOGISTIC
-from rlgo.features.incremental import reset, reset_value, shapes_dtype, update
+from rlgo.features.incremental import reset, shapes_dtype, update
 from rlgo.go.board import BLACK, PASS, board_dtype, outcome, play
 from rlgo.go.rules import Rules, max_plies, padded_points
 from rlgo.learning.policy import choose_move
@@ -513,8 +513,8 @@ def value_of_leaf(context, workspace):
 def learned_value(bonus, context, workspace):
     """Return V of the position on the board, from phi . theta + a bonus, clipped to [0, 1] for a linear V."""
     knowledge = context.knowledge
-    reset_value(workspace.b, workspace.shapes, knowledge.table)
-    return min(1.0, max(0.0, squash(knowledge.value, workspace.shapes.x[0] + bonus)))
+    x = sum_of_weights(workspace.b, workspace.shapes, knowledge)
+    return min(1.0, max(0.0, squash(knowledge.value, x + bonus)))
 
 
 # ---------------------------------------------------------------------------------------------

@@ -146,6 +146,6 @@ def load_network(path: str | Path) -> ConvNetwork:
     ...     rlgo.load_network("missing.npz")
     ... except rlgo.RlgoError as error:
     ...     print(error)
-    missing.npz: no such file
+    missing.npz: cannot be read: No such file or directory
     """
     return ConvNetwork(*load_parameters(path))
