@@ -62,7 +62,7 @@ def targets_of(batch: Batch, value_mix: float) -> Targets:
 
 def convolve(x: jax.Array, kernel: jax.Array | np.ndarray) -> jax.Array:
     """Return a convolution with 3x3 points. x : [n, size, size, C]; kernel : [3, 3 C, C'], as in `Parameters`."""
-    squares = kernel.reshape(3, 3, -1, kernel.shape[-1])
+    squares = jnp.asarray(kernel).reshape(3, 3, -1, kernel.shape[-1])
     return jax.lax.conv_general_dilated(x, squares, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 
