@@ -97,15 +97,16 @@ def test_gradients_are_slopes(games):
     from train.network.gradients import loss, targets_of
 
     batch = rlgo.read_games(games, KINDS, held_out=None).take(np.arange(6))
-    targets, w = targets_of(batch, 0.25), random_network().parameters
+    targets, w = targets_of(batch, 0.25), random_network(TINY).parameters
+    value_of = jax.jit(lambda w: loss(w, batch.planes, targets, SETTINGS)[0])
     rng = np.random.default_rng(2)
     way = Parameters(*(rng.normal(0, 1, a.shape).astype(np.float32) for a in w))
 
     def at(t: float) -> float:
         moved = Parameters(*(a + np.float32(t) * b for a, b in zip(w, way, strict=True)))
-        return float(loss(moved, batch.planes, targets, SETTINGS)[0])
+        return float(value_of(moved))
 
-    gradient = jax.grad(lambda x: loss(x, batch.planes, targets, SETTINGS)[0])(w)
+    gradient = jax.jit(jax.grad(value_of))(w)
     slope = sum(float((np.asarray(g) * b).sum()) for g, b in zip(gradient, way, strict=True))
     assert (at(1e-3) - at(-1e-3)) / 2e-3 == pytest.approx(slope, rel=0.05)
 
