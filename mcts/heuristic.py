@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mcts.handcrafted import judge
+from mcts.network_prior import ask_network, correct_value, network_x
 from mcts.patterns import pattern_x, weigh_moves
 from mcts.puct import policy_units, values_to_policy
 from mcts.settings import Heuristic
@@ -25,6 +26,7 @@ from rlgo.go.board import BLACK, PASS
 from rlgo.learning.value import ValueFunction, gain_of, sigma, squash
 from rlgo.moves.patterns import Patterns, Strengths
 from rlgo.moves.rollout import list_ataris, mogo_candidates
+from rlgo.network.parameters import Parameters
 
 
 class Knowledge(NamedTuple):
@@ -33,23 +35,29 @@ class Knowledge(NamedTuple):
     Attributes
     ----------
     table, value : the value function of Q_rlgo, fused into 3x3 windows (`rewriting.fuse`), and its kind
+    has_weights : whether there is one; a table without weights must not be looked up
     policy : how the default policy LEARNED chooses moves by that value function; None for other default policies
     patterns : the weights of learned patterns, or None
+    network : the parameters of a network, or None
     """
 
     table: Table
     value: int
+    has_weights: bool
     policy: Policy | None
     patterns: Strengths | None
+    network: Parameters | None = None
 
 
-def knowledge_of(weights: Weights | None, patterns: Patterns | None, size: int, policy: Policy | None) -> Knowledge:
-    """Return the knowledge in `weights` and `patterns`, if any."""
+def knowledge_of(
+    weights: Weights | None, patterns: Patterns | None, size: int, policy: Policy | None, network: Parameters | None
+) -> Knowledge:
+    """Return the knowledge in `weights`, `patterns` and a network, if any."""
     table, value = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32)), "logistic"
     if weights is not None:
         table, value = weights.table(is_fused=True), weights.value
     strengths = None if patterns is None else patterns.strengths(size)
-    return Knowledge(table, VALUES[value], policy, strengths)
+    return Knowledge(table, VALUES[value], weights is not None, policy, strengths, network)
 
 
 @inline_once
@@ -58,7 +66,7 @@ def give_prior(node, kind, before, b, tree, context, workspace):
 
     node : a node for the position on `b`
     kind : the `Heuristic`
-    before : the node of s_t-2, for Q_grand, or -1; and the move before the one that led to the node, or PASS
+    before : the node of s_t-2, for Q_grand, or -1; the move that led to the node, and the one before, or PASS
     context, workspace : `search.SearchContext` and `search.Workspace`
     """
     had = np.int64(tree.prior_kind[node])
@@ -80,15 +88,16 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
     """
     settings, knowledge = context.settings, context.knowledge
     shapes, rollout = workspace.shapes, workspace.rollout
-    grandparent, last_but_one = before
+    grandparent, last, last_but_one = before
+    weigh_actions(node, kind, (last, last_but_one), b, tree, context, workspace)
     n_good, shared = 0, settings.virtual_loss > 0
-    if kind == Heuristic.RLGO or kind == Heuristic.BOTH or kind == Heuristic.RLGO_PATTERNS:
+    adds_gains = kind == Heuristic.RLGO or kind == Heuristic.BOTH
+    adds_gains |= kind == Heuristic.RLGO_PATTERNS or kind == Heuristic.RLGO_NETWORK
+    if adds_gains:
         reset_gains(b, shapes, knowledge.table)
     elif kind == Heuristic.MOGO:
         list_ataris(b, rollout)
         n_good = mogo_candidates(b, context.default_policy, rollout, context.rules.patterns)
-    if kind == Heuristic.PATTERNS or kind == Heuristic.RLGO_PATTERNS:
-        weigh_moves(node, last_but_one, b, tree, knowledge.patterns, workspace.patterns, settings)
     sign = 1.0 if b.to_play == BLACK else -1.0
     first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     for i in range(first, first + n_edges):
@@ -102,14 +111,14 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
                     h = 0.5 + 0.5 * sign
         elif kind == Heuristic.HANDCRAFTED:
             h = sigma(sign * judge(b, p, context.rules.patterns))
-        elif kind == Heuristic.PATTERNS:
-            h = sigma(sign * pattern_x(i - first, workspace.patterns))
-        elif kind == Heuristic.RLGO or kind == Heuristic.BOTH or kind == Heuristic.RLGO_PATTERNS:
+        elif kind == Heuristic.PATTERNS or kind == Heuristic.NETWORK:
+            h = sigma(sign * learned_x(i - first, kind, workspace))
+        elif adds_gains:
             gain = 0.0 if p == PASS else gain_of(b, shapes, knowledge.table, p)
             if kind == Heuristic.BOTH:
                 gain += judge(b, p, context.rules.patterns)
-            elif kind == Heuristic.RLGO_PATTERNS:
-                gain += pattern_x(i - first, workspace.patterns)
+            elif kind != Heuristic.RLGO:
+                gain += learned_x(i - first, kind, workspace)
             h = squash(knowledge.value, shapes.x[0] + sign * gain)
             h = min(1.0, max(0.0, h))  # a linear V may lie outside
         c, m = settings.prior_n, settings.prior_n_amaf
@@ -124,6 +133,28 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
         for i in range(n_edges):
             tree.prior_q[first + i] = policy_units(workspace.path.values[i])
     add(tree.node_visits, node, times * n_edges * settings.prior_n, shared)  # (52)
+
+
+@njit
+def weigh_actions(node, kind, last_moves, b, tree, context, workspace):
+    """Ask patterns or a network about the actions of a node, if its heuristic has them; see `learned_x`.
+
+    last_moves : the move that led to the node, and the one before it, or PASS
+    """
+    if kind == Heuristic.PATTERNS or kind == Heuristic.RLGO_PATTERNS:
+        strengths, scratch = context.knowledge.patterns, workspace.patterns
+        weigh_moves(node, last_moves[1], b, tree, strengths, scratch, context.settings)
+    elif kind == Heuristic.NETWORK or kind == Heuristic.RLGO_NETWORK:
+        ask_network(node, last_moves, b, tree, context, workspace.network)
+        correct_value(node, b, tree, context, workspace.shapes, workspace.network)
+
+
+@inline
+def learned_x(i, kind, workspace):
+    """Return x of action i of the node last passed to `weigh_actions`, by patterns or by a network."""
+    if kind == Heuristic.NETWORK or kind == Heuristic.RLGO_NETWORK:
+        return network_x(i, workspace.network)
+    return pattern_x(i, workspace.patterns)
 
 
 @inline

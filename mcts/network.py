@@ -26,10 +26,10 @@ from rlgo.base.bounds import Choice, Whole
 from rlgo.base.errors import RlgoError, cut, nearest, shown
 from rlgo.base.files import read_text
 from rlgo.base.settings import THREADS
-from rlgo.features.planes import PLANES, apply_symmetry, kinds_of, planes
+from rlgo.features.planes import PLANES, apply_symmetry, history_of, kinds_of, planes
 from rlgo.go.board import BLACK
 from rlgo.go.game import Game
-from rlgo.go.positions import HISTORY, Positions
+from rlgo.go.positions import Positions
 
 METADATA = "rlgo."  # begins the keys of the metadata
 SYMMETRIES = Whole(ge=1, le=8)
@@ -110,7 +110,7 @@ class Network:
         self._session = _open(self.file, THREADS.check("threads", threads), providers)
         self.description = self._describe()
         self._kinds = kinds_of(self.description.planes.split("+"))
-        self.history = HISTORY if {"history", "last_moves"} & set(self._kinds) else 1
+        self.history = history_of(self._kinds)
         self._input = self._session.get_inputs()[0]
         self._dtype = np.float16 if self._input.type == "tensor(float16)" else np.float32
         d = self.description

@@ -20,6 +20,7 @@ from mcts.settings import ALGORITHMS, Resources, Settings
 from mcts.tree import MOST_VISITS, Tree, edges_of
 from rlgo.base.budget import SLICE_SECONDS
 from rlgo.base.threads import started
+from rlgo.network.parameters import Parameters
 
 _SLICE = 256  # simulations: 5 to 10 ms on 9x9, up to 60 ms on 19x19
 _FIRST_SLICE = 32  # if slices follow the speed, which is not known yet
@@ -58,8 +59,8 @@ class SearchThreads:
     trees : one tree, or one for each thread
     resources : the number of threads, and the batches of the evaluator. A single thread is the caller's own.
     seed : a single thread draws from it directly, several from its children
-    room, knows_patterns : of the feature set of the prior knowledge (`FeatureSet.room`), and whether there are learned
-        patterns
+    kinds : of the prior knowledge: the room of its feature set (`FeatureSet.room`), whether it has learned patterns,
+        and its network, or None
     evaluator, settings : a user's evaluator, or None, and the settings of the search
 
     Attributes
@@ -74,7 +75,7 @@ class SearchThreads:
         trees: list[Tree],
         resources: Resources,
         seed: np.random.SeedSequence,
-        kinds: tuple[int, bool] = (0, False),
+        kinds: tuple[int, bool, Parameters | None] = (0, False, None),
         evaluator: Any = None,
         settings: Settings = ALGORITHMS["mc_rave"],
     ):

@@ -60,10 +60,11 @@ from rlgo.go.game import Game
 from rlgo.go.rules import check_max_moves, make_rules
 from rlgo.moves.patterns import Patterns
 from rlgo.moves.rollout import LEARNED, DefaultPolicy, is_hopeless
+from rlgo.network.network import ConvNetwork
 from rlgo.play.player import RESIGN, Candidate, Player, SearchStatistics, Seed, check_size, moves_to_try, won_by
 from rlgo.search.td_search import TdSearch
 
-# A low estimate, used to size the tree: nodes late in a game have 5 to 10 edges. (A node takes 13 bytes, an edge 24.)
+# A low estimate, used to size the tree: nodes late in a game have 5 to 10 edges. (A node takes 17 bytes, an edge 24.)
 _EDGES_PER_NODE = 8
 _NEARLY_FULL = 0.5  # from here on, `tree.visits_to_expand` saves room
 _AT_ONCE = 16  # simulations if no clock time is left: a full slice on 13x13 takes 9 ms, a lot at a second per game
@@ -84,10 +85,11 @@ class TreeSearch(Player):
         truncation, and values of leaves
     patterns : learned patterns: for the heuristics PATTERNS and RLGO_PATTERNS
     evaluator : policies and values of positions, such as a neural network's: a function as described at `Evaluator`, or
-        a `LearnedEvaluator`. It is called for the root, and for new nodes, which wait until there are
-        ``resources.batch`` of them. ``settings.evaluator`` tells which of its answers are used: a policy in place of
-        ``settings.heuristic``, with the confidences `prior_n` (C) and `prior_n_amaf` (C~) and as the policy of PUCT; a
-        value with the share `leaf_value`, or as everything that is backed up, with ``playouts=False``
+        a `LearnedEvaluator`, or a `rlgo.ConvNetwork`, which are compiled into the search. It is called for the root,
+        and for new nodes, which wait until there are ``resources.batch`` of them. ``settings.evaluator`` tells which of
+        its answers are used: a policy in place of ``settings.heuristic``, with the confidences `prior_n` (C) and
+        `prior_n_amaf` (C~) and as the policy of PUCT; a value with the share `leaf_value`, or as everything that is
+        backed up, with ``playouts=False``
     prior_search : a TD search that runs before each search and whose short-term memory provides Q_rlgo (two-phase
         search)
     resign : resign if P(win) of the best move is below this
@@ -157,14 +159,17 @@ class TreeSearch(Player):
         if isinstance(evaluator, LearnedEvaluator):  # simulations evaluate by it themselves
             settings = _with_learned(settings, evaluator)
             weights, patterns, evaluator = evaluator.weights or weights, evaluator.patterns or patterns, None
+        network = None
+        if isinstance(evaluator, ConvNetwork):
+            settings, network, evaluator = _with_network(settings), evaluator.parameters, None
         shares_tree = resources.workers > 1 and not resources.root_parallel
         self.settings = _complete(settings, size, evaluator is not None, shares_tree)
         if prior_search is not None:
             self._fit_prior_search(prior_search)
-        self._weights = self._needed(weights)
+        self._weights = self._needed(weights, network is not None)
         self._patterns = self._needed_patterns(patterns)
         policy = Policy(EPSILON_GREEDY, self.epsilon) if self.default_policy.kind == LEARNED else None
-        self.knowledge = knowledge_of(self._weights, self._patterns, size, policy)
+        self.knowledge = knowledge_of(self._weights, self._patterns, size, policy, network)
 
         n_trees = resources.workers if resources.root_parallel else 1
         if settings.action_value != ActionValue.FLAT:
@@ -176,7 +181,7 @@ class TreeSearch(Player):
             self._room = prior_search.room
         else:
             self._room = 0 if self._weights is None else self._weights.features.room
-        kinds = self._room, self._patterns is not None
+        kinds = self._room, self._patterns is not None, network
         self.threads = SearchThreads(size, trees, resources, sequence, kinds, evaluator, self.settings)
         self._rng = np.random.default_rng(sequence.spawn(1)[0])  # of noise, and of moves that are drawn
         self._is_warm = False
@@ -191,12 +196,16 @@ class TreeSearch(Player):
         if prior_search.resign:
             raise RlgoError("prior_search: resign has no effect there; set it for the tree search")
         # Its values change from move to move, so a prior could not be removed again.
-        self.settings = self.settings._replace(patterns_after=1)
+        self.settings = self.settings._replace(patterns_after=1, network_after=1)
 
-    def _needed(self, weights: Weights | None) -> Weights | None:
-        """Return the weights if the settings need any; RlgoError if they are missing, or for another board size."""
+    def _needed(self, weights: Weights | None, has_network: bool) -> Weights | None:
+        """Return the weights if the settings need any; RlgoError if they are missing, or for another board size.
+
+        A network that corrects V altogether needs no weights.
+        """
         needs_value = self.settings.truncate != NO_TRUNCATION or self.default_policy.kind == LEARNED
-        if not self.settings.evaluator & Use.VALUE:
+        is_replaced = has_network and self.settings.network_value == 1
+        if not self.settings.evaluator & Use.VALUE and not is_replaced:
             needs_value |= self.settings.leaf_value > 0 or not self.settings.playouts
         if self.prior_search is not None or not (needs_value or self.settings.heuristic in LEARNED_VALUES):
             return None
@@ -206,7 +215,7 @@ class TreeSearch(Player):
 
     def _needed_patterns(self, patterns: Patterns | None) -> Patterns | None:
         """Return the patterns if the settings need any; RlgoError if they are missing."""
-        if self.settings.heuristic not in LEARNED_PATTERNS:
+        if not {self.settings.heuristic, self.settings.earlier_heuristic} & set(LEARNED_PATTERNS):
             return None
         if patterns is None:
             raise RlgoError(f"{self.name}: expected patterns")
@@ -273,6 +282,7 @@ class TreeSearch(Player):
     def warm_up(self) -> None:
         """Compile what a search needs, so that compiling costs no clock time; the trees are lost."""
         knows = with_others(self._room) + " with patterns" * (self._patterns is not None)
+        knows += " with a network" * (self.knowledge.network is not None)
         knows += " with a softmax policy" * (self.default_policy.softmax is not None)
         knows += " with a learned policy" * (self.default_policy.kind == LEARNED)
         if self.prior_search is not None:  # first, since its values may include liberties
@@ -442,7 +452,7 @@ class TreeSearch(Player):
     def _take_values(self, table: Table) -> None:
         """Make the value function of the TD search Q_rlgo."""
         assert self.prior_search is not None
-        self.knowledge = self.knowledge._replace(table=table, value=self.prior_search.learning.value)
+        self.knowledge = self.knowledge._replace(table=table, value=self.prior_search.learning.value, has_weights=True)
 
     def _read_result(self, simulations: int) -> TreeResult:
         """Return the result according to the trees' current statistics."""
@@ -458,6 +468,18 @@ def _with_learned(settings: Settings, evaluator: LearnedEvaluator) -> Settings:
     if evaluator.patterns is None:
         return settings._replace(heuristic=Heuristic.RLGO)
     return settings._replace(heuristic=Heuristic.PATTERNS if evaluator.weights is None else Heuristic.RLGO_PATTERNS)
+
+
+def _with_network(settings: Settings) -> Settings:
+    """Return the settings for a network of ours: its policy as the heuristic, with Q_rlgo if that is part of it now."""
+    settings = One(Settings).check("settings", settings)
+    if settings.evaluator != Use.BOTH:
+        raise RlgoError("evaluator: cannot be combined with a network of rlgo's own; see network_value")
+    if settings.action_value == ActionValue.FLAT:
+        raise RlgoError("evaluator: cannot be combined with flat Monte-Carlo, which has no tree")
+    before = settings.heuristic
+    kind = Heuristic.RLGO_NETWORK if before in LEARNED_VALUES else Heuristic.NETWORK
+    return settings._replace(heuristic=kind, earlier_heuristic=before)
 
 
 def _complete(settings: Settings, size: int, has_evaluator: bool, shares_tree: bool) -> Settings:

@@ -16,6 +16,7 @@ import numpy as np
 
 from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, give_prior
+from mcts.network_prior import NetworkWorkspace, new_network_workspace, sum_of_weights, tempo_of
 from mcts.patterns import PatternScratch, new_pattern_scratch
 from mcts.puct import mixture, puct_bonus
 from mcts.rave import action_value, back_up, hand_selected_beta, minimum_mse_value, virtual_loss
@@ -37,12 +38,13 @@ from mcts.uct import ucb1
 from mcts.waiting import COLLIDED, Waiting, must_wait, wait_for_answer
 from rlgo.base.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
 from rlgo.base.settings import LOGISTIC
-from rlgo.features.incremental import reset, reset_value, shapes_dtype, update
+from rlgo.features.incremental import reset, shapes_dtype, update
 from rlgo.go.board import BLACK, PASS, board_dtype, outcome, play
 from rlgo.go.rules import Rules, max_plies, padded_points
 from rlgo.learning.policy import choose_move
 from rlgo.learning.value import squash
 from rlgo.moves.rollout import LEARNED, DefaultPolicy, begin_rollout, is_hopeless, rollout_dtype, step_rollout
+from rlgo.network.parameters import Parameters
 
 DONE, NEEDS_ANSWERS, FULL = 0, 1, 2  # why `simulate` returned
 _TWO_CACHE_LINES = 128  # bytes that a processor may transfer at once
@@ -75,6 +77,7 @@ def path_dtype(size: int) -> np.dtype:
     leaf, leaf_node : the moves before the position where the tree ends, and its node, NO_CHILD or COLLIDED
     row : the row of that position in the batch of an evaluator
     z, w : the outcome, and the share of V in what is backed up
+    correction : of V, by a network; see `network_prior.py`
     amaf[2, P] : scratch of `rave.back_up`
     candidates[P] : scratch of `tree.add_node`
     """
@@ -89,6 +92,7 @@ def path_dtype(size: int) -> np.dtype:
         ("row", np.int32),
         ("z", np.float64),
         ("w", np.float64),
+        ("correction", np.float64),
         ("node", np.int32, (plies,)),
         ("edge", np.int32, (plies,)),
         ("moves", np.uint16, (plies,)),
@@ -122,6 +126,7 @@ class Workspace(NamedTuple):
     waiting : `Waiting`: simulations that wait for an evaluator
     tally : record of `tally_dtype`: totals over the simulations. `wins` is the sum of outcomes z.
     patterns : scratch of learned patterns, or None
+    network : that of a network, or None
     """
 
     b: np.record
@@ -132,6 +137,7 @@ class Workspace(NamedTuple):
     waiting: Waiting
     tally: np.record
     patterns: PatternScratch | None
+    network: NetworkWorkspace | None
 
 
 def new_workspace(
@@ -141,6 +147,7 @@ def new_workspace(
     seed: np.random.SeedSequence,
     room: int = 0,
     knows_patterns: bool = False,
+    network: Parameters | None = None,
 ) -> Workspace:
     """Return a workspace for one board size.
 
@@ -148,6 +155,7 @@ def new_workspace(
     counts : `Waiting.counts`
     room : of the feature set of the prior knowledge
     knows_patterns : whether the prior knowledge has learned patterns
+    network : that of the prior knowledge
     """
     rng = _on_own_cache_lines(np.dtype(np.uint64))
     rng[:] = make_rng(seed)
@@ -160,6 +168,7 @@ def new_workspace(
         Waiting(np.zeros(slots, path_dtype(size)), _on_own_cache_lines(np.dtype(np.int64)), counts),
         _on_own_cache_lines(tally_dtype())[0],
         new_pattern_scratch(size) if knows_patterns else None,
+        None if network is None else new_network_workspace(size, network),
     )
 
 
@@ -190,7 +199,7 @@ def simulate(budget, root, last_moves, tree, context, workspace):
     N(s) of the root has reached its limit.
     """
     path, settings, waiting = workspace.path, context.settings, workspace.waiting
-    give_prior_to_root(root, last_moves[1], tree, context, workspace)
+    give_prior_to_root(root, last_moves, tree, context, workspace)
     while not must_wait(settings, waiting):
         if atomic_add(budget, 0, -1) <= 0:
             return DONE
@@ -198,6 +207,7 @@ def simulate(budget, root, last_moves, tree, context, workspace):
             return FULL
         begin_simulation(root, last_moves[0], workspace)  # board.SetPosition(s_0)
         new_node = descend(tree, context, workspace)  # [s_0, a_0, ..., s_T] = SIMTREE(board); a_T is chosen below
+        ask_at_once(new_node, tree, context, workspace)
         is_late = note_leaf(new_node, context, workspace)
         if new_node == COLLIDED:
             atomic_add(budget, 0, 1)
@@ -225,6 +235,7 @@ def begin_simulation(root, last_move, workspace):
     path.n_moves = 0
     path.first_color = workspace.b.to_play
     path.last = last_move
+    path.correction = 0.0
 
 
 @inline_once
@@ -271,6 +282,7 @@ def descend(tree, context, workspace):
                 improve_prior(node, tree, context, workspace)
             elif has_to_wait(node, settings, tree):
                 return np.int64(COLLIDED)
+        note_correction(node, tree, path)
         edge = select(node, b.to_play, tree, context, workspace)  # a_t = SELECTMOVE(board, s_t)
         take_action(node, edge, np.int64(b.to_play), settings, path, tree)
         p = np.int64(tree.move[edge])
@@ -368,11 +380,12 @@ def expand(edge, tree, context, workspace):
 
 
 @inline_once
-def give_prior_to_root(root, last_but_one, tree, context, workspace):
+def give_prior_to_root(root, last_moves, tree, context, workspace):
     """Give a root its whole prior at once, unless it already has one or an evaluator gives it."""
     kind = np.int64(context.settings.heuristic)
     if kind != Heuristic.EVALUATOR and tree.prior_kind[0] != kind:
-        give_prior(0, kind, (np.int64(NO_CHILD), last_but_one), root, tree, context, workspace)
+        before = np.int64(NO_CHILD), np.int64(last_moves[0]), np.int64(last_moves[1])
+        give_prior(0, kind, before, root, tree, context, workspace)
 
 
 @inline_once
@@ -387,12 +400,32 @@ def improve_prior(node, tree, context, workspace):
     visits = np.int64(tree.node_visits[node]) + 1  # this one included
     if tree.prior_kind[node] != Heuristic.NONE:
         visits -= tree.n_edges[node] * settings.prior_n
+    if visits < settings.network_after and (kind == Heuristic.NETWORK or kind == Heuristic.RLGO_NETWORK):
+        kind = np.int64(settings.earlier_heuristic)
     if visits < settings.patterns_after:
         kind = without_patterns(kind)
     t = np.int64(path.n_nodes)
     grandparent = np.int64(path.node[t - 2]) if t > 1 else NO_CHILD
+    last = np.int64(path.moves[path.n_moves - 1]) if path.n_moves > 0 else np.int64(path.last)
     last_but_one = np.int64(path.moves[path.n_moves - 2]) if path.n_moves > 1 else np.int64(path.last)
-    give_prior(node, kind, (grandparent, last_but_one), workspace.b, tree, context, workspace)
+    give_prior(node, kind, (grandparent, last, last_but_one), workspace.b, tree, context, workspace)
+
+
+@njit
+def ask_at_once(new_node, tree, context, workspace):
+    """Ask a network about a node that has just been added, if it is asked about all; compiles to nothing without."""
+    if workspace.network is None:
+        return
+    if new_node >= 0 and context.settings.network_after == 1:
+        improve_prior(new_node, tree, context, workspace)
+        note_correction(new_node, tree, workspace.path)
+
+
+@inline
+def note_correction(node, tree, path):
+    """Note how far V is off in a node, if a network has been asked about it."""
+    if tree.prior_kind[node] >= Heuristic.NETWORK:
+        path.correction = tree.correction[node]
 
 
 @inline
@@ -472,21 +505,16 @@ def leaf_share(b, settings):
 
 @inline_once
 def value_of_leaf(context, workspace):
-    """Return V(s_T) = sigma(phi . theta + `leaf_tempo`), with - for + if White is to play.
-
-    phi does not depend on whose turn it is, so learning gives a position the same value for both. A linear V gets a
-    quarter of the tempo, the slope of sigma at 0.
-    """
-    tempo = context.settings.leaf_tempo * (1.0 if context.knowledge.value == LOGISTIC else 0.25)
-    return learned_value(tempo if workspace.b.to_play == BLACK else -tempo, context, workspace)
+    """Return V(s_T) = sigma(phi . theta + tempo + correction), see `network_prior.py`."""
+    return learned_value(tempo_of(workspace.b, context) + workspace.path.correction, context, workspace)
 
 
 @inline_once
-def learned_value(tempo, context, workspace):
-    """Return V of the position on the board, from phi . theta + tempo, clipped to [0, 1] for a linear V."""
+def learned_value(bonus, context, workspace):
+    """Return V of the position on the board, from phi . theta + a bonus, clipped to [0, 1] for a linear V."""
     knowledge = context.knowledge
-    reset_value(workspace.b, workspace.shapes, knowledge.table)
-    return min(1.0, max(0.0, squash(knowledge.value, workspace.shapes.x[0] + tempo)))
+    x = sum_of_weights(workspace.b, workspace.shapes, knowledge)
+    return min(1.0, max(0.0, squash(knowledge.value, x + bonus)))
 
 
 # ---------------------------------------------------------------------------------------------

@@ -90,6 +90,16 @@ class Heuristic(IntEnum):
     RLGO_PATTERNS = 8  # RLGO and PATTERNS, added before the logistic function
     EVALUATOR = 9  # the policy of an evaluator, see `evaluator.py`
     WAITING = 10  # of a node whose evaluator has not answered yet
+    NETWORK = 11  # the policy of a network of ours, see `network_prior.py`
+    RLGO_NETWORK = 12  # RLGO and NETWORK, added before the logistic function
+
+
+OWN_NETWORK = ".npz"  # ends the name of a file with a network of ours; others are in ONNX
+
+
+def is_own_network(file: str) -> bool:
+    """Return whether a file has a network of ours, by its name."""
+    return file.endswith(OWN_NETWORK)
 
 
 # Keyed by the names that configs and specs use.
@@ -102,8 +112,11 @@ PUCT_RULES: dict[str, int] = {rule.name.lower(): rule for rule in PuctRule}
 USES: dict[str, int] = {use.name.lower(): use for use in Use if use != Use.NOTHING}
 
 
-LEARNED_VALUES = (Heuristic.RLGO, Heuristic.BOTH, Heuristic.RLGO_PATTERNS)  # those that need weights
-LEARNED_PATTERNS = (Heuristic.PATTERNS, Heuristic.RLGO_PATTERNS)  # those that need patterns
+# The heuristics that need weights, and those that need patterns.
+LEARNED_VALUES = (Heuristic.RLGO, Heuristic.BOTH, Heuristic.RLGO_PATTERNS, Heuristic.RLGO_NETWORK)
+LEARNED_PATTERNS = (Heuristic.PATTERNS, Heuristic.RLGO_PATTERNS)
+
+NETWORKS = {"network": Heuristic.NETWORK, "rlgo_network": Heuristic.RLGO_NETWORK}  # that a search turns to
 
 _PRIOR_COUNT = Whole(ge=0, le=MOST_PRIOR)
 
@@ -116,7 +129,8 @@ _BY_K = needs("schedule", "hand_selected", "hand_selected_action")
 _BY_BIAS = needs("schedule", "minimum_mse", "minimum_mse_exact")
 _HAND_SELECTED = {"schedule": "hand_selected"}
 _HEURISTIC = Needs("a heuristic or a network", lambda keys: keys.heuristic != "none" or bool(keys.network))
-_NETWORK = Needs("a network", lambda keys: bool(keys.network))
+_OWN_NETWORK = Needs("a network of rlgo's own", lambda keys: is_own_network(keys.network))
+_ONNX = Needs("a network in ONNX", lambda keys: bool(keys.network) and not is_own_network(keys.network))
 _PUCT = Needs("a c_puct above 0", lambda keys: keys.c_puct > 0)
 _NOISE = Needs("a c_puct and a noise above 0", lambda keys: keys.c_puct > 0 and keys.noise > 0)
 _TEMPERATURE = Needs("a move_temperature above 0", lambda keys: keys.move_temperature > 0)
@@ -193,7 +207,7 @@ class Settings(NamedTuple):
     expand_after: Annotated[int, COUNT, Key("Visits of an action before its position becomes a node.", of=_TREE)] = 1
     heuristic: Annotated[
         int,
-        Choice({**HEURISTICS, "evaluator": Heuristic.EVALUATOR}),
+        Choice({**HEURISTICS, "evaluator": Heuristic.EVALUATOR, **NETWORKS}),
         Key(
             "H, the prior knowledge of new nodes; both: rlgo and handcrafted; rlgo_patterns: rlgo and patterns.",
             "heuristics",
@@ -207,6 +221,26 @@ class Settings(NamedTuple):
         COUNT,
         Key("Visits of a node before learned patterns replace handcrafted values in H.", needs=_PATTERNS, of=_TREE),
     ] = 1
+    earlier_heuristic: Annotated[int, Choice(HEURISTICS)] = Heuristic.NONE  # of nodes before the network's
+    network_after: Annotated[  # see `search.improve_prior`
+        int,
+        COUNT,
+        Key(
+            "Visits of a node before a network of rlgo's own replaces patterns and handcrafted values in H; 1: as soon "
+            "as it is added.",
+            needs=_OWN_NETWORK,
+            of=_TREE,
+        ),
+    ] = 16
+    network_value: Annotated[  # see `network_prior.correct_value`
+        float,
+        PROBABILITY,
+        Key(
+            "How far such a network corrects V in `leaf_value`, from 0, not at all, to 1: there, V is the network's.",
+            needs=_OWN_NETWORK,
+            of=_TREE,
+        ),
+    ] = 0.5
     prior_n: Annotated[
         int,
         _PRIOR_COUNT,
@@ -231,7 +265,7 @@ class Settings(NamedTuple):
         Key(
             "What of the network's answers the search uses; with value, the heuristic stays, with policy, V stays that "
             "of the weights.",
-            needs=_NETWORK,
+            needs=_ONNX,
             bound=Choice(USES),
             of=_TREE,
         ),
@@ -321,7 +355,7 @@ class Resources(NamedTuple):
     ] = 256.0
     reuse: Annotated[bool, Key("Keep the part of the tree below the next position.", of=_TREE)] = True
     batch: Annotated[
-        int, Whole(ge=1, le=10_000), Key("New nodes that the network evaluates together.", needs=_NETWORK, of=_TREE)
+        int, Whole(ge=1, le=10_000), Key("New nodes that the network evaluates together.", needs=_ONNX, of=_TREE)
     ] = 8
     batch_ms: Annotated[
         float,
@@ -329,7 +363,7 @@ class Resources(NamedTuple):
         Key(
             "Milliseconds that new nodes wait until their batch is full; 0: until the end of a slice, about 10 ms, and "
             "a search of one thread limited by simulations can be repeated.",
-            needs=_NETWORK,
+            needs=_ONNX,
             of=_TREE,
         ),
     ] = 0.0

@@ -36,13 +36,14 @@ NODE_BITS = 36  # in `Tree.used`, the number of nodes starts at this bit
 class Tree(NamedTuple):
     """Nodes and their edges, with room for N nodes and E edges; node 0 is the root.
 
-    A node takes 13 bytes and an edge 24.
+    A node takes 17 bytes and an edge 24.
 
     Attributes
     ----------
     first_edge, n_edges : int32[N], index of the node's first edge, and how many edges it has
     node_visits : int32[N], N(s): the sum of N(s, a) over the node's edges, priors included
     prior_kind : uint8[N], the `Heuristic` of the node's prior; NONE until a simulation first chooses an action here
+    correction : float32[N], what a network adds to the logit of V of positions below the node; see `network_prior.py`
     move : uint16[E], the edge's point, or PASS
     child : int32[E], the node that the edge leads to, NO_CHILD, or BEING_ADDED while a thread adds it
     mc_statistic : int64[E], N(s, a) and the sum of outcomes z. Its `mean` is Q(s, a) = P(Black wins) for either
@@ -56,6 +57,7 @@ class Tree(NamedTuple):
     n_edges: np.ndarray
     node_visits: np.ndarray
     prior_kind: np.ndarray
+    correction: np.ndarray
     move: np.ndarray
     child: np.ndarray
     mc_statistic: np.ndarray
@@ -71,6 +73,7 @@ def new_tree(nodes: int, edges: int) -> Tree:
         n_edges=np.zeros(nodes, np.int32),
         node_visits=np.zeros(nodes, np.int32),
         prior_kind=np.zeros(nodes, np.uint8),
+        correction=np.zeros(nodes, np.float32),
         move=np.zeros(edges, np.uint16),
         child=np.zeros(edges, np.int32),
         mc_statistic=np.zeros(edges, np.int64),
@@ -289,6 +292,7 @@ def _reset_node(node, first, n, tree):
     tree.n_edges[node] = n
     tree.node_visits[node] = 0
     tree.prior_kind[node] = Heuristic.NONE
+    tree.correction[node] = 0.0
 
 
 @njit

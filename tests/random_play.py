@@ -26,8 +26,8 @@ def random_theta(features: FeatureSet, seed: int, scale: float = 1.0) -> np.ndar
     return theta
 
 
-def random_game(moves: int, seed: int, komi: float = 0.5) -> Game:
-    game, rng = Game(SIZE, komi), np.random.default_rng(seed)
+def random_game(moves: int, seed: int, komi: float = 0.5, size: int = SIZE) -> Game:
+    game, rng = Game(size, komi), np.random.default_rng(seed)
     for _ in range(moves):
         sensible = game.sensible_moves()
         if not sensible:

@@ -16,7 +16,7 @@ NAMES = [str(path.relative_to(ROOT)) for path in FILES]
 
 # Inside a package, a room may import itself and the rooms of lower floors.
 FLOORS = {
-    "rlgo": (("base",), ("go",), ("moves",), ("features",), ("learning",), ("play",), ("search",)),
+    "rlgo": (("base",), ("go",), ("moves",), ("features",), ("network",), ("learning",), ("play",), ("search",)),
     "train": (
         ("stats", "checksums", "provenance", "locks", "console", "plots", "ray_cluster"),
         ("settings",),
@@ -24,7 +24,7 @@ FLOORS = {
         ("players",),
         ("arena", "play"),
         ("runs", "knowledge"),
-        ("experiments", "bench", "playouts"),
+        ("experiments", "bench", "playouts", "network"),
         ("cli",),
     ),
 }

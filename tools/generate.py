@@ -54,7 +54,9 @@ STRENGTHS = (
     Strength("`greedy,weights=9x9-liberties-5M`", "1 ply", "", 0, "results/liberties-5M-gnugo0.json"),
     Strength("`greedy`", "1 ply", "", 0, "results/9x9-100M-gnugo0.json"),
     Strength(
-        "`mc`, `mcts_greedy`, `rave`, `uct_rave`, `puct`, `puct_rave`, `table_search`, `open_spiel`, `random`", "any"
+        "`mc`, `mcts_greedy`, `rave`, `uct_rave`, `puct`, `puct_rave`, `table_search`, `open_spiel`, `network`, "
+        "`random`",
+        "any",
     ),
 )  # fmt: skip
 

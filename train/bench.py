@@ -66,6 +66,11 @@ KEYS: dict[str, tuple[str, str]] = {
     "alphabeta_nodes_per_s": ("alpha-beta from a middle game: positions evaluated", "original RLGO 4,100,000"),
     "planes_9x9_per_s": ("positions encoded as the 17 planes of AlphaGo Zero", ""),
     "read_games_9x9_per_s": ("positions of games in shuffled minibatches of 256: planes, symmetries, targets", ""),
+    "network_16_9x9_per_s": ("positions that a network of three blocks of 16 channels evaluates", ""),
+    "network_32_9x9_per_s": ("the same with 32 channels", ""),
+    "network_48_9x9_per_s": ("the same with 48 channels", ""),
+    "network_32_19x19_per_s": ("the same with 32 channels on 19x19", ""),
+    "network_products_share": ("32 channels, 9x9: its multiplications alone by `np.dot`, relative to all of it", ""),
     "pattern_moves_per_s": ("candidate moves described: tactics, ladders, shapes", ""),
     "uct_uniform_sims_per_s": ("UCT, uniformly random playouts", "Pachi 37,300"),
     "uct_mogo_sims_per_s": ("UCT, MoGo's policy", "Fuego 10,200"),
@@ -193,6 +198,7 @@ def parts_of(scale: float, player: str, cpus: set[int]) -> dict[str, Numbers]:
         "td_search": _td_searches(scaled(20_000)),
         "alphabeta": _alphabeta(scaled(20_000_000)),
         "planes": chain(_planes(scaled(100)), _read_games(scaled(1_000))),
+        "network": _networks(scaled(5_000)),
         "patterns": _patterns(scaled(2_000)),
         "tree_search": chain(_tree_searches(9, scaled(20_000)), _tree_searches(19, scaled(5_000))),
         "evaluator": _evaluators(scaled(20_000), cpus),
@@ -402,6 +408,50 @@ def _read_games(n: int) -> Numbers:
         return (len(data),)
 
     yield "read_games_9x9_per_s", _rates(run)[0]
+
+
+def _networks(n: int) -> Numbers:
+    """Measure networks of several sizes, without encoding positions, and `np.dot` on the products of one of them."""
+    share = 0.0
+    for size, channels in ((9, 16), (9, 32), (9, 48), (19, 32)):
+        per_second, of_products = _network(size, channels, max(1, n if size == 9 else n // 5))
+        share = of_products if (size, channels) == (9, 32) else share
+        yield f"network_{channels}_{size}x{size}_per_s", per_second
+    yield "network_products_share", share
+
+
+def _network(size: int, channels: int, n: int) -> tuple[float, float]:
+    """Return positions evaluated per second, and the share of `np.dot` on the network's products in that time."""
+    import numpy as np
+
+    from rlgo.features.planes import planes
+    from rlgo.go.game import Game
+    from rlgo.network.network import ConvNetwork
+    from rlgo.network.parameters import KINDS, Shape
+
+    shape = Shape(channels=channels)
+    network, game = ConvNetwork.new(shape, 1), Game(size)
+    for color, p in _random_moves(size, 1, 1)[0]:
+        game.play(p, color, may_repeat=True)
+    x = np.repeat(planes(game, KINDS), n, axis=0)
+
+    def run() -> tuple[float, ...]:
+        network.outputs(x)
+        return (n,)
+
+    inputs = [network.parameters.stem, *network.parameters.conv, network.parameters.head]
+    kernels = [kernel.reshape(-1, kernel.shape[-1]) for kernel in inputs]
+    rows = [np.ones((size**2, len(kernel)), np.float32) for kernel in kernels]
+    results = [np.empty((size**2, kernel.shape[1]), np.float32) for kernel in kernels]
+
+    def multiply() -> tuple[float, ...]:
+        for _ in range(n):
+            for a, b, c in zip(rows, kernels, results, strict=True):
+                np.dot(a, b, out=c)
+        return (n,)
+
+    per_second = _rates(run)[0]
+    return per_second, per_second / _rates(multiply)[0]
 
 
 def _random_moves(size: int, games: int, seed: int) -> list[list[tuple[int, int]]]:

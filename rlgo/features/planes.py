@@ -27,6 +27,7 @@ from rlgo.moves.ladders import LadderScratch, escapes_by, is_caught_by, libertie
 
 KOMI_UNIT = 20.0  # points of komi that are 1 on the plane `komi`
 LIBERTY_CLASSES = 4  # 1, 2, 3, and 4 or more
+RECENT = 2  # moves on the planes `recent_moves`
 N_SYMMETRIES = 8  # of a square; numbered as in `features/windows.py`
 _DTYPES = (np.float32, np.uint8)
 
@@ -60,6 +61,7 @@ def _plane_names() -> dict[str, tuple[str, ...]]:
         "legal": ("legal points",),
         "sensible": ("legal points that are no single-point eye of the side to play",),
         "last_moves": ("the last move", *(f"the move {k}" for k in ago)),
+        "recent_moves": ("the last move", f"the move {ago[0]}"),
         "passes": ("1 everywhere if the last move was a pass",),
         "ladders": (
             "moves that catch an opponent's chain of two liberties in a ladder",
@@ -85,6 +87,11 @@ def kinds_of(kinds: Kinds) -> tuple[str, ...]:
     if not found:
         raise RlgoError(f"kinds = {shown(kinds)}: expected a kind of planes, or a list of them")
     return tuple(found)
+
+
+def history_of(kinds: Sequence[str]) -> int:
+    """Return how many positions these kinds look back, the current one included."""
+    return HISTORY if {"history", "last_moves"} & set(kinds) else RECENT if "recent_moves" in kinds else 1
 
 
 def plane_dtype(dtype: Any, kinds: Sequence[str]) -> np.dtype:
@@ -145,8 +152,8 @@ def planes(
     given = positions if isinstance(positions, Positions) else Positions.of(positions)
     names = kinds_of(kinds)
     kind = plane_dtype(dtype, names)
-    if given.history < HISTORY and {"history", "last_moves"} & set(names):
-        raise RlgoError(f"positions with a history of {given.history}: expected {HISTORY}")
+    if given.history < (needed := history_of(names)):
+        raise RlgoError(f"positions with a history of {given.history}: expected {needed}")
     shape = (len(given), sum(len(PLANES[name]) for name in names), given.size, given.size)
     if out is None:
         out = np.empty(shape, kind)
@@ -264,7 +271,7 @@ def write_liberties(arrays, first, out, marks):
 
 @njit
 def write_points(arrays, kind, first, out, zobrist):
-    """Mark the points of one of the kinds _EMPTY, _KO, _LEGAL and _SENSIBLE."""
+    """Mark the points of one of the kinds _EMPTY, KO, _LEGAL and _SENSIBLE."""
     size = out.shape[2]
     for i in range(out.shape[0]):
         b = arrays.boards[i]
@@ -273,7 +280,7 @@ def write_points(arrays, kind, first, out, zobrist):
                 p = (row + 1) * (size + 1) + col + 1
                 if kind == _EMPTY:
                     is_marked = b.color[np.uint64(p)] == EMPTY
-                elif kind == _KO:
+                elif kind == KO:
                     is_empty = b.color[np.uint64(p)] == EMPTY and breathes(b, p, b.to_play)
                     is_marked = is_empty and not may_play(arrays, i, p, zobrist)
                 else:
@@ -284,12 +291,12 @@ def write_points(arrays, kind, first, out, zobrist):
 
 
 @njit
-def write_last_moves(arrays, first, out):
-    """Mark the last move, the one before it, and so on; passes leave their planes empty."""
+def write_last_moves(arrays, n, first, out):
+    """Mark the last n moves, the latest first; passes leave their planes empty."""
     size = out.shape[2]
     for i in range(out.shape[0]):
-        out[i, first : first + HISTORY] = 0
-        for k in range(HISTORY):
+        out[i, first : first + n] = 0
+        for k in range(n):
             p = np.int64(arrays.moves[i, k])
             if p > 0:
                 out[i, first + k, p // (size + 1) - 1, p % (size + 1) - 1] = 1
@@ -329,8 +336,8 @@ def _mark_escapes(arrays, i, stone, marked, zobrist, scratch):
             marked[p // stride - 1, p % stride - 1] = 1
 
 
-_EMPTY, _KO, _LEGAL, _SENSIBLE = range(4)
-_POINTS = {"empty": _EMPTY, "ko": _KO, "legal": _LEGAL, "sensible": _SENSIBLE}
+_EMPTY, KO, _LEGAL, _SENSIBLE = range(4)
+_POINTS = {"empty": _EMPTY, "ko": KO, "legal": _LEGAL, "sensible": _SENSIBLE}
 _Kernel = Callable[[PositionArrays, int, np.ndarray, PlaneTools], None]
 
 
@@ -349,7 +356,8 @@ KERNELS: dict[str, _Kernel] = {
     "ones": _constant(lambda arrays: np.ones(len(arrays.komi))),
     "liberties": lambda arrays, first, out, tools: write_liberties(arrays, first, out, tools.marks),
     **{name: _points(kind) for name, kind in _POINTS.items()},
-    "last_moves": lambda arrays, first, out, _: write_last_moves(arrays, first, out),
+    "last_moves": lambda arrays, first, out, _: write_last_moves(arrays, HISTORY, first, out),
+    "recent_moves": lambda arrays, first, out, _: write_last_moves(arrays, RECENT, first, out),
     "passes": _constant(lambda arrays: arrays.moves[:, 0] == PASS),
     "ladders": lambda arrays, first, out, tools: write_ladders(arrays, first, out, tools.zobrist, tools.ladders),
     "komi": _constant(lambda arrays: np.where(arrays.boards["to_play"] == BLACK, -1, 1) * arrays.komi / KOMI_UNIT),

@@ -75,7 +75,7 @@ def test_memory_is_what_the_tree_holds():
     search.search(game_after("C3"))
     tree = search.trees[0]
     edges = sum(len(edges_of(tree, node)) for node in range(nodes_in(tree)))
-    assert memory_of(tree) == 13 * nodes_in(tree) + 24 * edges
+    assert memory_of(tree) == 17 * nodes_in(tree) + 24 * edges
     assert sum(array.nbytes for array in tree) <= 1.05e6
 
 

@@ -82,6 +82,8 @@ class NaivePosition:
             return [self.plane({p for p in board.points if self.may_play(p) and not board.is_eye(p, own)})]
         if kind == "last_moves":
             return [self.plane({p} if p is not None else set()) for p in [*last, *[None] * (HISTORY - len(last))]]
+        if kind == "recent_moves":
+            return self.planes("last_moves")[:2]
         if kind == "passes":
             return [whole * (bool(last) and last[0] is None)]
         if kind == "ladders":

@@ -26,6 +26,7 @@ from train.cli import (
     games,
     knowledge,
     listing,
+    network,
     openings,
     playouts,
     training,
@@ -47,6 +48,7 @@ app.add_typer(games.app)
 app.add_typer(openings.app, name="openings")
 app.add_typer(knowledge.games_app, name="games")
 app.add_typer(knowledge.patterns_app, name="patterns")
+app.add_typer(network.app, name="network")
 app.add_typer(playouts.app, name="playouts")
 app.add_typer(engine.app)
 app.add_typer(experiments.app, name="experiment")

@@ -22,9 +22,11 @@ from rlgo.go.board import new_board
 from rlgo.learning.value import ValueFunction
 from rlgo.moves.rollout import DEFAULT_POLICIES, DefaultPolicy
 from rlgo.moves.softmax_policy import Tables, find_softmax_policy, load_softmax_policy
+from rlgo.network.network import ConvNetwork, load_network
 from rlgo.play.player import GreedyPlayer, Player, RandomPlayer, Seed
 from rlgo.search import alphabeta, dyna2, table_search, td_search
 from rlgo.search.alphabeta_player import AlphaBeta
+from rlgo.search.network_player import NetworkPlayer
 from rlgo.search.td_search import Simulation, TdSearch
 from rlgo.search.two_phase import TwoPhase
 from train import settings
@@ -143,6 +145,13 @@ def weights_for(text: str, size: int) -> Weights:
     return loaded(load_any, find_weights(text, size), size)
 
 
+def own_network(name: str) -> ConvNetwork:
+    """Load the network of rlgo's own that a spec names; RlgoError for a bad file."""
+    if not Path(name).is_file():
+        raise RlgoError(f"network = {name}: no such file")
+    return loaded(load_network, Path(name))
+
+
 # ---------------------------------------------------------------------------------------------
 # One-ply players
 # ---------------------------------------------------------------------------------------------
@@ -169,6 +178,21 @@ class GreedyKeys(Keys):
         value_function = ValueFunction(weights_for(self.weights, size))
         value_function.afterstates(new_board(size))
         return GreedyPlayer(value_function, seed, self.epsilon)
+
+
+@register("network")
+class NetworkKeys(Keys):
+    """The policy of a network, one evaluation a move, without any search."""
+
+    network: settings.Path = key("", "A network file of `rlgo network`.")
+
+    def make(self, size: int, seed: Seed) -> Player:  # noqa: ARG002  (it draws nothing)
+        """Make the player; its kernels are compiled now, not while a clock runs."""
+        if not self.network:
+            raise RlgoError("network: expected a network file, as in network,network=FILE.npz")
+        player = NetworkPlayer(size, own_network(self.network))
+        player.warm_up()
+        return player
 
 
 # ---------------------------------------------------------------------------------------------

@@ -14,7 +14,17 @@ from pydantic import Field
 
 from mcts.network import SYMMETRIES, Network
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, HEURISTICS, LEARNED_PATTERNS, LEARNED_VALUES, USES, Resources, Settings, Use
+from mcts.settings import (
+    ALGORITHMS,
+    HEURISTICS,
+    LEARNED_PATTERNS,
+    LEARNED_VALUES,
+    USES,
+    Resources,
+    Settings,
+    Use,
+    is_own_network,
+)
 from rlgo.base.bounds import Needs, keys_of, needs
 from rlgo.base.errors import RlgoError
 from rlgo.base.jit import seed_sequence
@@ -22,6 +32,7 @@ from rlgo.base.settings import MAX_SIZE, MIN_SIZE, THREADS
 from rlgo.features.weights import Weights, shipped_weight_sizes
 from rlgo.moves.patterns import Patterns, find_patterns, load_patterns
 from rlgo.moves.rollout import DefaultPolicy
+from rlgo.network.network import ConvNetwork
 from rlgo.play.calibration import read_calibration, shipped_calibration
 from rlgo.play.player import Player, Seed
 from rlgo.search.td_search import TdSearch
@@ -38,6 +49,7 @@ from train.players.keys import (
     count_or_none,
     default_of,
     default_policy_of,
+    own_network,
     register,
     seconds_or_none,
     weights_for,
@@ -48,7 +60,7 @@ from train.players.spec import make_player
 from train.settings import Count, Within, group, key, nested_spec, section
 
 _SETTINGS = Settings(virtual_loss=1)  # of threads that share a tree
-_NETWORK = Needs("a network", lambda keys: bool(keys.network))
+_ONNX = Needs("a network in ONNX", lambda keys: bool(keys.network) and not is_own_network(keys.network))
 _ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
 
@@ -112,7 +124,7 @@ class SimulationKeys(Keys):
         """Return the settings of the search."""
         return self.parameters
 
-    def _load_network(self) -> Network | None:
+    def _load_network(self) -> Network | ConvNetwork | None:
         """Load the network that the search asks, if any; only algorithms with a tree may have one."""
         return None
 
@@ -151,17 +163,20 @@ class TreeKeys(SimulationKeys):
 
     network: settings.Path = key(
         "",
-        "An ONNX file whose network gives policies, values or both (needs rlgo[onnx]); `evaluator` tells which of them "
-        "are used. A leaf_value of 0 becomes 0.5 if values are. Empty: none.",
+        "A network file of `rlgo network`, compiled into the search; or an ONNX file whose network gives policies, "
+        "values or both (needs rlgo[onnx]): `evaluator` tells which of them are used, and a leaf_value of 0 becomes "
+        "0.5 if values are. Empty: none.",
     )
     symmetries: Annotated[int, Within(SYMMETRIES)] = key(
-        1, "Average the network over so many of the board's eight symmetries.", needs=_NETWORK
+        1, "Average the network over so many of the board's eight symmetries.", needs=_ONNX
     )
-    network_threads: Annotated[int, Within(THREADS)] = key(1, "Threads of the network.", needs=_NETWORK)
+    network_threads: Annotated[int, Within(THREADS)] = key(1, "Threads of the network.", needs=_ONNX)
 
-    def _load_network(self) -> Network | None:
+    def _load_network(self) -> Network | ConvNetwork | None:
         if not self.network:
             return None
+        if self._is_own():
+            return own_network(self.network)
         file = Path(self.network)
         if file.with_suffix(".toml").is_file():
             note_file(file.with_suffix(".toml"))
@@ -176,8 +191,11 @@ class TreeKeys(SimulationKeys):
         return settings._replace(leaf_value=_ALPHAGO_SHARE) if has_no_share else settings
 
     def _uses(self, use: Use) -> bool:
-        """Return whether the network gives policies, or values."""
-        return bool(self.network) and bool(USES[self.evaluator] & use)
+        """Return whether a network in ONNX gives policies, or values."""
+        return bool(self.network) and not self._is_own() and bool(USES[self.evaluator] & use)
+
+    def _is_own(self) -> bool:
+        return is_own_network(self.network)
 
     def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:
         if not self.prior_search:
@@ -196,7 +214,8 @@ class TreeKeys(SimulationKeys):
         return loaded(load_patterns, find_patterns(self.patterns, size))
 
     def _needs_weights(self) -> bool:
-        needs_value = (self.leaf_value > 0 or not self.playouts) and not self._uses(Use.VALUE)
+        is_replaced = self._uses(Use.VALUE) or (self._is_own() and self.network_value == 1)
+        needs_value = (self.leaf_value > 0 or not self.playouts) and not is_replaced
         needs_value |= HEURISTICS[self.heuristic] in LEARNED_VALUES and not self._uses(Use.POLICY)
         return super()._needs_weights() or (needs_value and not self.prior_search)
 

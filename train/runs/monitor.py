@@ -38,13 +38,14 @@ class Monitor:
     ----------
     folder : the run folder
     session : number of this start of the run, from 1; each session has its own event file
+    unit : what is counted
 
     Raises
     ------
     RlgoError : if the folder cannot be written.
     """
 
-    def __init__(self, folder: Path, session: int = 0):
+    def __init__(self, folder: Path, session: int = 0, unit: str = "games"):
         from tensorboardX.event_file_writer import EventsWriter
 
         try:
@@ -52,7 +53,7 @@ class Monitor:
             self._events = EventsWriter(str(folder / "events"), f".{session:04d}")
         except OSError as error:
             raise RlgoError(f"{folder}: cannot be written: {error.strerror}") from None
-        self._folder = folder
+        self._folder, self._unit = folder, unit
 
     def log(self, games: int, scalars: dict[str, float]) -> None:
         """Log numbers after this many games. Names such as ``selfplay/game_length`` form groups."""
@@ -60,7 +61,7 @@ class Monitor:
 
         for name, value in scalars.items():
             self._write(summary.scalar(name, value), games)
-        print(json.dumps({"games": games, **scalars}), file=self._jsonl, flush=True)
+        print(json.dumps({self._unit: games, **scalars}), file=self._jsonl, flush=True)
 
     def learned(self, games: int, weights: Weights, occurrences: np.ndarray) -> None:
         """Log the distributions of each block's weights and of how often they occurred (TD paper, Fig. 4).

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from network_files import random_network
 
+from mcts.settings import Heuristic
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import checkpoints_dir
 from rlgo.go.game import Game
@@ -44,3 +46,26 @@ def test_the_weights_of_the_first_search_are_among_the_files_of_a_match():
     with files_loaded() as files:
         make_player("heuristic_mc_rave,first=dyna2;long=9x9-1M,memory_mb=1", 9)
     assert files == {checkpoints_dir() / "9x9-1M.npz"}
+
+
+def test_a_network_of_ours_is_compiled_into_the_search(tmp_path):
+    random_network().save(file := tmp_path / "n.npz")
+    with files_loaded() as files:
+        search = make_player(f"mc_rave,network={file},network_after=3,network_value=0.25", SIZE, 1)
+    assert files == {file}
+    assert search.knowledge.network is not None
+    assert search.threads.batches is None
+    s = search.settings
+    assert (s.heuristic, s.network_after, s.network_value, s.leaf_value) == (Heuristic.NETWORK, 3, 0.25, 0.0)
+    alone = make_player(f"puct,heuristic=none,network={file},network_after=1,network_value=1,playouts=off", SIZE, 1)
+    assert alone.value_weights() is None
+    for keys, message in [
+        (f"network={file},evaluator=value", "evaluator"),
+        (f"network={file},symmetries=8", "symmetries"),
+        ("network_after=3", "network_after"),
+        (f"network={tmp_path / 'missing.npz'}", "missing.npz"),
+    ]:
+        with pytest.raises(RlgoError) as error:
+            make_player(f"mc_rave,{keys}", SIZE, 1)
+        assert message in str(error.value)
+        assert "\n" not in str(error.value)

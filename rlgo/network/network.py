@@ -1,0 +1,151 @@
+"""A network from a file, for Python: it evaluates batches of positions, and tree searches compile it into themselves.
+
+Start reading at `ConvNetwork`. What it computes is in `layers.py`, its file in `parameters.py`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rlgo.base.bounds import OrNone
+from rlgo.base.errors import RlgoError
+from rlgo.base.jit import compiling
+from rlgo.base.settings import SEED
+from rlgo.features.planes import RECENT, planes
+from rlgo.go.board import BLACK, PASS
+from rlgo.go.game import Game
+from rlgo.go.positions import Positions, places_of
+from rlgo.network.layers import evaluate_planes, new_layer_scratch
+from rlgo.network.parameters import (
+    KINDS,
+    N_PLANES,
+    Parameters,
+    Shape,
+    load_parameters,
+    new_parameters,
+    save_parameters,
+    shape_of,
+)
+
+
+class Outputs(NamedTuple):
+    """What a network says about n positions, each from the view of the side to play; N = size * size.
+
+    Attributes
+    ----------
+    logits : float32[n, N + 1], the policy before a softmax, row by row from A1, the pass last
+    value : float32[n], P(the side to play wins)
+    score : float32[n], its expected score in points, komi included
+    ownership : float32[n, size, size]: 1 for its own points, -1 for those of its opponent
+    """
+
+    logits: np.ndarray
+    value: np.ndarray
+    score: np.ndarray
+    ownership: np.ndarray
+
+
+@dataclass(frozen=True)
+class ConvNetwork:
+    """A convolutional network with a policy, a value, a score and ownership, for boards of any size.
+
+    Called like a function, it is an evaluator; see `mcts.Evaluator`. A tree search compiles it into its simulations.
+
+    Attributes
+    ----------
+    parameters : what it has learned, `rlgo.network.parameters.Parameters`
+    provenance : how it was learned: settings, games, versions (JSON)
+
+    >>> import rlgo
+    >>> network = rlgo.ConvNetwork.new(seed=1)
+    >>> network
+    <ConvNetwork: 3 blocks of 32 channels, 72,547 weights>
+    >>> answer = network(rlgo.Positions.of(rlgo.Game(9)))
+    >>> answer["logits"].shape, float(answer["value"][0])
+    ((1, 82), 0.5)
+    """
+
+    parameters: Parameters
+    provenance: dict[str, Any] = field(default_factory=dict)
+    history = RECENT  # moves that it sees, for `mcts.Evaluator`
+
+    @classmethod
+    def new(cls, shape: Shape = Shape(), seed: int | None = None) -> ConvNetwork:
+        """Make a network that has learned nothing; its policy is uniform and its value 1/2."""
+        chosen = OrNone(SEED).check("seed", seed)
+        return cls(new_parameters(shape, secrets.randbits(63) if chosen is None else chosen))
+
+    def __repr__(self) -> str:
+        s, n = self.shape, sum(a.size for a in self.parameters)
+        return f"<ConvNetwork: {s.blocks} block{'s' * (s.blocks > 1)} of {s.channels} channels, {n:,} weights>"
+
+    @cached_property
+    def shape(self) -> Shape:
+        """How large it is."""
+        return shape_of(self.parameters)
+
+    def outputs(self, x: np.ndarray) -> Outputs:
+        """Evaluate planes, float32[n, K, size, size], of the kinds `parameters.KINDS`."""
+        n, size = len(x), x.shape[-1]
+        if x.shape != (n, N_PLANES, size, size):
+            raise RlgoError(f"planes of shape {list(x.shape)}: expected [n, {N_PLANES}, size, size]")
+        logits, owners = np.empty((n, size * size + 1), np.float32), np.empty((n, size * size), np.float32)
+        result, x = np.empty((n, 2), np.float32), np.ascontiguousarray(x, np.float32)
+        with compiling("network"):
+            evaluate_planes(x, self.parameters, new_layer_scratch(size, self.parameters), (logits, owners, result))
+        value = 1.0 / (1.0 + np.exp(-result[:, 0]))
+        return Outputs(logits, value, result[:, 1].copy(), owners.reshape(n, size, size))
+
+    def warm_up(self, size: int) -> None:
+        """Compile what a board size needs."""
+        self(Positions.of(Game(size), self.history))
+
+    def __call__(self, positions: Positions) -> dict[str, np.ndarray]:
+        """Evaluate positions: ``logits``; ``value``, ``ownership`` and ``score`` as Black's."""
+        out = self.outputs(planes(positions, KINDS))
+        is_black = positions.to_play == BLACK
+        sign = np.where(is_black, 1.0, -1.0)
+        return {
+            "logits": out.logits,
+            "value": np.where(is_black, out.value, 1.0 - out.value),
+            "ownership": out.ownership * sign[:, None, None],
+            "score": out.score * sign,
+        }
+
+    def policy(self, game: Game) -> dict[int, float]:
+        """Return the probabilities of all sensible moves and of a pass, by point, in the position of a game.
+
+        >>> import rlgo
+        >>> policy = rlgo.ConvNetwork.new(seed=1).policy(rlgo.Game(5))
+        >>> len(policy), round(sum(policy.values()), 6)
+        (26, 1.0)
+        """
+        moves = np.array([*game.sensible_moves(), PASS])
+        x = self(Positions.of(game, self.history))["logits"][0, places_of(moves, game.size)].astype(np.float64)
+        e = np.exp(x - x.max())
+        return dict(zip(moves.tolist(), (e / e.sum()).tolist(), strict=True))
+
+    def save(self, path: str | Path) -> None:
+        """Write a network file, atomically. RlgoError if it cannot be written."""
+        save_parameters(path, self.parameters, self.provenance)
+
+
+def load_network(path: str | Path) -> ConvNetwork:
+    """Read a network file, as `rlgo network train` writes it.
+
+    RlgoError if it is missing, damaged, no network file, or takes other planes.
+
+    >>> import rlgo
+    >>> try:
+    ...     rlgo.load_network("missing.npz")
+    ... except rlgo.RlgoError as error:
+    ...     print(error)
+    missing.npz: cannot be read: No such file or directory
+    """
+    return ConvNetwork(*load_parameters(path))

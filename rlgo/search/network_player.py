@@ -1,0 +1,62 @@
+"""A player that asks a network once a move, without any search."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rlgo.base.bounds import One
+from rlgo.go.board import PASS
+from rlgo.go.game import Game
+from rlgo.go.positions import Positions, places_of
+from rlgo.network.network import ConvNetwork
+from rlgo.play.player import Candidate, Player, check_size, moves_to_try
+
+
+class NetworkPlayer(Player):
+    """A player that chooses the most probable move of a network's policy.
+
+    It passes if that is the most probable move, if there is no sensible one, and to end a won game.
+
+    Parameters
+    ----------
+    size : board size
+    network : whose policy it plays
+    name : the name shown in GTP and in tables
+
+    >>> import rlgo
+    >>> player = rlgo.NetworkPlayer(9, rlgo.ConvNetwork.new(seed=1))
+    >>> len(player.candidates(rlgo.Game(9)))
+    82
+    """
+
+    def __init__(self, size: int, network: ConvNetwork, name: str = "network") -> None:
+        self._network = One(ConvNetwork).check("network", network)
+        self.name, self.sizes, self._size = name, (size,), size
+        self._policy = np.full((size, size), np.nan)
+
+    def warm_up(self) -> None:
+        """Compile what a move needs, so that compiling costs no clock time."""
+        self._network.warm_up(self._size)
+
+    def genmove(self, game: Game) -> int:
+        """Choose the most probable move. RlgoError for another board size."""
+        check_size(self, game)
+        if not moves_to_try(game):
+            return PASS
+        policy = self._network.policy(game)
+        self._policy[:] = np.nan
+        points = np.array([p for p in policy if p != PASS])
+        self._policy.flat[places_of(points, self._size)] = [policy[p] for p in points.tolist()]
+        return max(policy, key=lambda p: policy[p])
+
+    def candidates(self, game: Game) -> list[Candidate]:
+        """Rank all moves by probability, with the value of the position for each."""
+        check_size(self, game)
+        policy = self._network.policy(game)
+        value = float(self._network(Positions.of(game, self._network.history))["value"][0])
+        best_first = sorted(policy, key=lambda p: -policy[p])
+        return [Candidate(p, value, 1, [p], policy[p]) for p in best_first]
+
+    def analyses(self) -> dict[str, np.ndarray]:
+        """Return the map ``policy``: the probability of each move."""
+        return {"policy": self._policy}

@@ -1,0 +1,168 @@
+"""Commands about networks: rlgo network train, test, info, show, export, import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlgo.base.errors import RlgoError
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
+from train.cli.options import (
+    Force,
+    JsonFile,
+    Komi,
+    Seed,
+    Size,
+    board,
+    check_new,
+    check_writable,
+    count,
+    number,
+    option,
+    write_json,
+)
+from train.console import message, unicode_output
+from train.network.settings import NetworkSettings
+
+app = typer.Typer(help="Learn a network from games: policy, value, score and ownership.")
+
+_DEFAULTS = NetworkSettings()
+_Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of games, of any board sizes.")]
+_File = Annotated[Path, typer.Argument(metavar="FILE", help="A network file.")]
+
+
+@app.command("train")
+def train(
+    folders: _Folders,
+    *,
+    out: Annotated[Path, option("-o --out", "Folder to write; one that exists is continued.", metavar="DIR")] = Path(
+        "network"
+    ),
+    blocks: Annotated[int, option("--blocks", "Residual blocks, of two convolutions each.", count(1))] = 3,
+    channels: Annotated[int, option("--channels", "Channels of these, a multiple of 8.", count(8))] = 32,
+    steps: Annotated[int, option("--steps", "Number of steps.", count(1))] = _DEFAULTS.steps,
+    batch: Annotated[int, option("--batch", "Positions of a step.", count(1))] = _DEFAULTS.batch,
+    alpha: Annotated[float, option("--alpha", "Largest step size.", number, metavar="X")] = _DEFAULTS.alpha,
+    averaging: Annotated[
+        float, option("--averaging", "The part of the averaged weights that a step keeps.", number, metavar="X")
+    ] = _DEFAULTS.averaging,
+    value_mix: Annotated[
+        float, option("--value-mix", "The search's share in the target of the value.", number, metavar="X")
+    ] = _DEFAULTS.value_mix,
+    seed: Seed = _DEFAULTS.seed,
+    save_every: Annotated[int, option("--save-every", "Steps between two saved states.", count(1))] = 500,
+) -> None:
+    """Learn a network from games (needs rlgo[network]).
+
+    A tenth of the games is held out to measure by. Run the same command again to continue after an interruption: the
+    result is the same, bit for bit. tensorboard --logdir DIR shows how it goes.
+    """
+    from rlgo.network.parameters import Shape
+    from train.network.learning import Plan, learn
+
+    settings = NetworkSettings(
+        steps, batch, alpha, averaging=averaging, value_mix=value_mix, seed=seed
+    )  # fmt: skip
+    try:
+        network = learn(Plan(folders, Shape(blocks, channels), settings, save_every), out)
+    except KeyboardInterrupt:
+        if (out / "state.npz").is_file():
+            message(f"rlgo: the network so far is {out / 'network.npz'}; run the same command again to continue")
+        raise
+    print(f"{out / 'network.npz'}: {network}")
+
+
+@app.command("test")
+def measure_network(files: Annotated[list[Path], typer.Argument(metavar="FILE... DIR...",
+    help="Network files, and folders of games.")], json_file: JsonFile = None) -> None:  # fmt: skip
+    """Measure how well networks predict held-out games.
+
+    The policy's loss is its cross-entropy with the shares of visits, of which `least` is the smallest possible; the
+    value's is the log-loss of outcomes. Scores are points off, and owners shares of the points at the end.
+    """
+    folders = [path for path in files if path.is_dir()]
+    if not folders or len(folders) == len(files):
+        raise RlgoError("expected one or more network files, and one or more folders of games")
+    check_writable(json_file)
+
+    from rlgo.network.network import load_network
+    from train.network.learning import Pool
+    from train.network.measuring import measure, measures_table
+
+    networks = {path: load_network(path) for path in files if path not in folders}
+    pool = Pool(folders, held_out=True)
+    found = [
+        (f"{path.stem}, {size}x{size}", measure(network, data))
+        for path, network in networks.items()
+        for size, data in pool.sizes.items()
+    ]
+    print(measures_table(found))
+    write_json(json_file, [{"name": name, **m.numbers()} for name, m in found])
+
+
+@app.command("info")
+def info(file: _File) -> None:
+    """Print the size and the provenance of a network."""
+    from rlgo.network.network import load_network
+    from train.network.showing import describe
+
+    print(describe(load_network(file)))
+
+
+@app.command("show")
+def show(
+    file: _File,
+    moves: Annotated[str, option("--moves", "Moves from the empty board on, such as 'E5 D5'.", metavar="M")] = "",
+    size: Size = DEFAULT_SIZE,
+    komi: Komi = DEFAULT_KOMI,
+) -> None:
+    """Draw what a network says about a position.
+
+    That is its policy, in per cent, the owners of the points at the end, and its value.
+    """
+    checked = board(size, komi)
+
+    from rlgo.network.network import load_network
+    from train.network.showing import show_position
+
+    print(show_position(load_network(file), moves.split(), checked.size, checked.komi, unicode_output()))
+
+
+@app.command("import")
+def import_onnx(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An ONNX file that `rlgo network export` wrote.")],
+    out: Annotated[Path, option("-o --out", "Network file to write.", metavar="FILE")] = Path("network.npz"),
+    force: Force = False,
+) -> None:
+    """Read a network back from an ONNX file (needs onnx).
+
+    Other programs may have changed its weights, but not its layers.
+    """
+    check_new(out, force)
+
+    from train.network.exchange import load_onnx
+
+    network = load_onnx(file)
+    network.save(out)
+    print(f"{out}: {network}")
+
+
+@app.command("export")
+def export(
+    file: _File,
+    out: Annotated[Path, option("-o --out", "ONNX file to write.", metavar="FILE")] = Path("network.onnx"),
+    force: Force = False,
+) -> None:
+    """Write a network as an ONNX file (needs onnx).
+
+    It describes itself, so that rlgo plays with it through onnxruntime, too; other programs can read it.
+    """
+    check_new(out, force)
+
+    from rlgo.network.network import load_network
+    from train.network.exchange import save_onnx
+
+    save_onnx(out, load_network(file))
+    print(f"{out}: written")
