@@ -1,7 +1,8 @@
-"""Measure the levels of strength: `python studies/levels.py FOLDER` plays all matches and writes results/strength.json.
+"""Measure the levels of strength: `python studies/levels.py FOLDER SIZE` plays the matches on boards of one size.
 
-FOLDER keeps the games; the same command continues where it was interrupted. GNU Go 3.8 must be installed. All searches
-count simulations, so that results do not depend on the machine or its load; only the times do.
+It replaces those on that size in results/strength.json. FOLDER keeps the games; the same command continues where it was
+interrupted. On 9x9, GNU Go 3.8 must be installed. All searches count simulations, so that results do not depend on the
+machine or its load; only the times do.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from train.provenance import commit
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "strength.json"
 # The games of `rlgo,sims=3000`, which is level 9; see docs/strength.md.
-LEVEL_9 = RESULTS.with_name("rlgo_level_10_fade.json")
+LEVEL_9, LEVEL_9_SIZE = RESULTS.with_name("rlgo_level_10_fade.json"), 9
 GNUGO = {"GNU Go level 0": 0, "GNU Go level 10": 10}
 TIMED = {9: 10, 19: 4}  # number of timed moves, by board size
 
@@ -33,11 +34,14 @@ class Pair(NamedTuple):
     b: str
     games: int
     seed: int
+    size: int = 9
 
 
 PAIRS = [
     *(Pair(str(level), str(level + 1), 60, 9350 + level) for level in range(1, 10)),
     Pair("7", "GNU Go level 0", 60, 9370),
+    *(Pair(str(level), str(level + 1), 60, 9380 + level, 13) for level in range(1, 9)),
+    *(Pair(str(level), str(level + 1), 40, 9390 + level, 19) for level in range(1, 8)),
 ]
 
 
@@ -51,7 +55,8 @@ def spec_of(name: str) -> str:
 def play(pair: Pair, folder: Path) -> dict[str, Any]:
     """Play the rest of a match, and return its result; `scores` has A's two games of every opening."""
     file = folder / f"{pair.seed}.jsonl"
-    played = play_match(spec_of(pair.a), spec_of(pair.b), pair.games, seed=pair.seed, openings="random:4", results=file)
+    players = spec_of(pair.a), spec_of(pair.b)
+    played = play_match(*players, pair.games, size=pair.size, seed=pair.seed, openings="random:4", results=file)
     if played.interrupted:
         sys.exit(130)
     games = sorted(map(json.loads, file.read_text("utf-8").splitlines()[1:]), key=lambda game: game["game"])
@@ -78,14 +83,20 @@ def seconds_a_move(level: int, size: int) -> float:
     return round((time.process_time() - began) / TIMED[size], 5)
 
 
-def main(folder: Path) -> None:
-    """Play all matches, measure the times, and write the results."""
+def main(folder: Path, size: int) -> None:
+    """Play the matches on one board size, measure the times, and write the results."""
     make_folder(folder)
-    pairs = [*(play(pair, folder) for pair in PAIRS), counted_elsewhere()]
-    times = {str(size): {str(level): seconds_a_move(level, size) for level in LEVELS} for size in TIMED}
-    results = {"commit": commit(), "levels": LEVELS, "pairs": pairs, "seconds_a_move": times}
+    pairs = [play(pair, folder) for pair in PAIRS if pair.size == size]
+    if size == LEVEL_9_SIZE:
+        pairs.append(counted_elsewhere())
+    results = json.loads(RESULTS.read_text("utf-8"))
+    results["commits"][str(size)] = commit()
+    results["levels"] = LEVELS
+    results["pairs"] = sorted([*(p for p in results["pairs"] if p["size"] != size), *pairs], key=lambda p: p["size"])
+    if size in TIMED:
+        results["seconds_a_move"][str(size)] = {str(level): seconds_a_move(level, size) for level in LEVELS}
     write_atomically(RESULTS, (json.dumps(results, indent=1) + "\n").encode())
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

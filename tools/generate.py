@@ -182,16 +182,20 @@ def openings_table() -> str:
 
 def levels_table(path: Path) -> str:
     """Return the table of the levels of strength from their matches; see `levels.py`."""
+    from rlgo.base.settings import DEFAULT_SIZE
     from train.arena.elo import PairResult, rate
     from train.console import markdown
 
     raw = json.loads(path.read_text("utf-8"))
     results = []
+    below = {}
     for pair in raw["pairs"]:
         scores = [[int(game) for game in opening] for opening in pair["scores"].split()]
-        results.append(PairResult.of_openings(pair["a"], pair["b"], scores))
+        result = PairResult.of_openings(pair["a"], pair["b"], scores)
+        below[pair["size"], result.b] = f"{result.games - result.score:g} of {result.games}"
+        if pair["size"] == DEFAULT_SIZE:
+            results.append(result)
     ratings = rate(results, {"GNU Go level 10": 1800.0})
-    below = {r.b: f"{r.games - r.score:g} of {r.games}" for r in results}
     rows = []
     for level, keys in raw["levels"].items():
         as_rlgo = "as `rlgo`, without leaf values" if keys.get("leaf_value") == 0 else "as `rlgo`"
@@ -199,9 +203,11 @@ def levels_table(path: Path) -> str:
         elo, (low, high) = ratings[level].elo, ratings[level].ci95
         rating = [f"{elo:,.0f}", f"{low:,.0f} to {high:,.0f}"]
         times = [f"{raw['seconds_a_move'][size][level]:.2g} s" for size in ("9", "19")]
-        rows.append([level, f"{keys['simulations']:,}", knowledge, below.get(level, ""), *rating, *times])
-    columns = ["level", "simulations", "knowledge", "won against level below", "Elo", "95 %", "per move", "on 19x19"]
-    return markdown([columns, *rows], align="rrlrrrrr")
+        games = [below.get((size, level), "") for size in (DEFAULT_SIZE, 13, 19)]
+        rows.append([level, f"{keys['simulations']:,}", knowledge, *rating, *games, *times])
+    won = ["won against the level below, 9x9", "13x13", "19x19"]
+    columns = ["level", "simulations", "knowledge", "Elo on 9x9", "95 %", *won, "per move, 9x9", "19x19"]
+    return markdown([columns, *rows], align="rrlrrrrrrr")
 
 
 def fill(text: str, blocks: dict[str, str]) -> str:
