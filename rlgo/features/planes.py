@@ -177,11 +177,16 @@ class _OfThread(threading.local):
 _OF_THREAD = _OfThread()
 
 
+def new_plane_tools(size: int) -> PlaneTools:
+    """Make the scratch of one thread, for one board size."""
+    return PlaneTools(zobrist(size), new_ladder_scratch(size), np.zeros(n_points(size), np.int64))
+
+
 def plane_tools(size: int) -> PlaneTools:
-    """Return the constants and scratch of a board size; each thread has its own."""
+    """Return the constants and scratch of a board size; each thread that calls this has its own."""
     known = _OF_THREAD.tools
     if size not in known:
-        known[size] = PlaneTools(zobrist(size), new_ladder_scratch(size), np.zeros(n_points(size), np.int64))
+        known[size] = new_plane_tools(size)
     return known[size]
 
 

@@ -35,7 +35,7 @@ from rlgo.features.planes import (
     LIBERTY_CLASSES,
     RECENT,
     PlaneTools,
-    plane_tools,
+    new_plane_tools,
     write_constant,
     write_ladders,
     write_last_moves,
@@ -116,7 +116,7 @@ def new_network_scratch(size: int, parameters: Parameters) -> NetworkScratch:
     """Make the scratch of one thread."""
     constant = np.zeros(1, np.float32)
     return NetworkScratch(
-        new_positions(1, size, RECENT), constant, plane_tools(size), new_layer_scratch(size, parameters)
+        new_positions(1, size, RECENT), constant, new_plane_tools(size), new_layer_scratch(size, parameters)
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import numpy as np
 import pytest
 from network_files import random_network
@@ -158,11 +160,13 @@ def test_a_leaf_is_corrected_like_the_nearest_node_that_was_asked_about():
 
 def test_threads_have_scratch_of_their_own():
     search = search_of(SETTINGS._replace(leaf_value=0.5), 200, resources=Resources(workers=2))
+    one, two = (workspace.network for workspace in search.threads.workspaces)
+    for path in ("layers.x", "constant", "position.boards", "tools.marks", "tools.ladders.boards"):
+        a, b = (attrgetter(path)(network.scratch) for network in (one, two))
+        assert not np.shares_memory(a, b), path
     result = search.search(game_after("C3", "B2"))
     assert result.visits.sum() == result.simulations
     assert nodes_in(search.trees[0]) > 10
-    one, two = (workspace.network for workspace in search.threads.workspaces)
-    assert not np.shares_memory(one.scratch.layers.x, two.scratch.layers.x)
 
 
 def test_a_search_without_a_network_has_none_of_its_types():
