@@ -26,7 +26,7 @@ from train.cli.options import (
 from train.console import message, unicode_output
 from train.network.settings import NetworkSettings
 
-app = typer.Typer(help="Learn a network from games: policy, value, score and ownership.")
+app = typer.Typer(help="Learn networks from games, and test them.")
 
 _DEFAULTS = NetworkSettings()
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of games, of any board sizes.")]

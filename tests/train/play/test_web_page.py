@@ -627,6 +627,7 @@ def test_a_record_is_shown_and_saved_with_all_that_it_has(page, tmp_path):
     assert "White: Bob" in players.inner_text()
     assert {"W+2", "Cup", "10 minutes"} <= set(record.locator("dd").all_inner_texts())
     page.keyboard.press("Home")
+    wait_for_moves(page, "0/4")
     page.keyboard.press("ArrowRight")
     wait_for_moves(page, "1/4")
     variations = page.get_by_role("group", name="Variations").first
@@ -634,6 +635,7 @@ def test_a_record_is_shown_and_saved_with_all_that_it_has(page, tmp_path):
     wait_for_moves(page, "2/3")
     page.once("dialog", lambda dialog: dialog.accept("kicked"))
     page.keyboard.press("ArrowLeft")
+    wait_for_moves(page, "1/3")
     variations.get_by_role("button", name="Name variation B").click()
     variations.get_by_role("button", name="B: C2 kicked").wait_for()
     click(page, "A1")  # a third one

@@ -130,7 +130,7 @@ def test_what_is_no_spec_and_no_size(spec, size, message):
         ("dyna2,long_save=x.npz", "expected a long-term memory that learns"),
         ("td_search,lamda=1", "unknown key lamda; did you mean lambda?"),
         ("td_search,xyz=1", "player td_search: unknown key xyz; expected one of seed, simulations, seconds, sizes"),
-        ("stockfish", "unknown player stockfish; expected random, greedy, td_search"),
+        ("stockfish", "unknown player stockfish; expected random, greedy, network, td_search"),
         (
             "td_search,T=2,policy_plies=3",
             "policy_plies cannot be combined with T: same key",
@@ -160,7 +160,7 @@ def test_bad_values(spec, message):
     [
         ("gredy", "unknown player gredy; did you mean greedy?"),
         ("Random", "unknown player Random; did you mean random?"),
-        ("gtp", "unknown player gtp; expected random, greedy, td_search"),
+        ("gtp", "unknown player gtp; expected random, greedy, network, td_search"),
         ("", "unknown player ''; expected random, greedy"),
         ("greedy,weigths=x", "player greedy: unknown key weigths; did you mean weights?"),
         ("random,epsilon=0.1", "unknown key epsilon; expected one of seed"),

@@ -100,7 +100,7 @@ def test_the_command_speaks_gtp() -> None:
         assert process.stdout
         assert process.stderr
         for line, expected in (
-            (b"1 name\n", b"=1 rlgo random\n"),
+            (b"1 name\n", b"=1 rlgo random,seed=1\n"),
             (b"2 genmove b\n", None),
             (b"3 quit\n", b"=3\n"),
         ):
