@@ -79,14 +79,15 @@ def test_a_script_runs_once(is_guarded: bool, tmp_path: Path) -> None:
     guard = 'if __name__ == "__main__":' if is_guarded else "if True:"
     script.write_text(
         f"""from train import play_match
-print("imported")
+print("imported", flush=True)
 {guard}
     print("played", play_match("random", "random", 4, size=5, jobs=2, progress=False).games)
 """
     )
     ran = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, cwd=tmp_path)
     assert ran.stdout.splitlines().count("played 4") == 1, ran.stderr
-    assert ran.stdout.splitlines().count("imported") == (3 if is_guarded else 1)
+    imported = ran.stdout.splitlines().count("imported")  # one process may play all games before the other starts
+    assert imported in ((2, 3) if is_guarded else (1,))
     assert ran.stderr.count("script.py: no `if __name__") == (0 if is_guarded else 1)
     assert "Traceback" not in ran.stderr
 
