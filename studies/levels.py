@@ -83,19 +83,32 @@ def seconds_a_move(level: int, size: int) -> float:
     return round((time.process_time() - began) / TIMED[size], 5)
 
 
-def main(folder: Path, size: int) -> None:
-    """Play the matches on one board size, measure the times, and write the results."""
-    make_folder(folder)
-    pairs = [play(pair, folder) for pair in PAIRS if pair.size == size]
-    if size == LEVEL_9_SIZE:
-        pairs.append(counted_elsewhere())
-    results = json.loads(RESULTS.read_text("utf-8"))
+def record(result: dict[str, Any]) -> None:
+    """Put the result of a match in place of an earlier one."""
+    results, size = json.loads(RESULTS.read_text("utf-8")), result["size"]
+    others = [pair for pair in results["pairs"] if (pair["size"], pair["seed"]) != (size, result["seed"])]
     results["commits"][str(size)] = commit()
-    results["levels"] = LEVELS
-    results["pairs"] = sorted([*(p for p in results["pairs"] if p["size"] != size), *pairs], key=lambda p: p["size"])
-    if size in TIMED:
-        results["seconds_a_move"][str(size)] = {str(level): seconds_a_move(level, size) for level in LEVELS}
+    results["pairs"] = sorted([*others, result], key=lambda pair: (pair["size"], pair["seed"]))
+    _write(results)
+
+
+def _write(results: dict[str, Any]) -> None:
     write_atomically(RESULTS, (json.dumps(results, indent=1) + "\n").encode())
+
+
+def main(folder: Path, size: int) -> None:
+    """Play the matches on one board size, measure the times, and write the results, one after another."""
+    make_folder(folder)
+    for pair in PAIRS:
+        if pair.size == size:
+            record(play(pair, folder))
+    if size == LEVEL_9_SIZE:
+        record(counted_elsewhere())
+    if size in TIMED:
+        results = json.loads(RESULTS.read_text("utf-8"))
+        results["levels"] = LEVELS
+        results["seconds_a_move"][str(size)] = {str(level): seconds_a_move(level, size) for level in LEVELS}
+        _write(results)
 
 
 if __name__ == "__main__":
