@@ -32,6 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for program in {"gnugo", "browser"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(program)
     order = {"test_resume.py": 0, "test_stress.py": 0, "test_docs.py": 2, "test_workers.py": 2}
+    order["test_network_learning.py"] = 3  # JAX starts threads, and Ray's processes are forked
     items.sort(key=lambda item: order.get(item.path.name, 1))
 
 
