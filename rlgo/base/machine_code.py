@@ -108,7 +108,7 @@ def _keep_latest(folder: Path, prefix: str) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def folder_for(what: str, digest: str) -> Path:
+def _folder_for(what: str, digest: str) -> Path:
     """Return the folder for what is built from sources with this digest."""
     folder = CACHE_DIR / f"{what}-{digest}"
     with suppress(OSError):  # without it, nothing can be saved, which is said when something should be
@@ -120,7 +120,7 @@ def folder_for(what: str, digest: str) -> Path:
     return folder
 
 
-def read_only(path: Path) -> Path | None:
+def _read_only(path: Path) -> Path | None:
     """Return the counterpart, in the cache that can only be read, of a path in the one that can be written."""
     return None if _READ_ONLY_DIR is None else _READ_ONLY_DIR / path.relative_to(CACHE_DIR)
 
@@ -160,10 +160,10 @@ class _CopiesShare(_CacheLocator):
         self._py_file = file  # numba uses it in warnings about functions that cannot be cached
         module = _module_of(file) or ""
         self._digest = kernel_digest(module)
-        self._path = folder_for(module, self._digest) / self.subfolder
+        self._path = _folder_for(module, self._digest) / self.subfolder
         with suppress(OSError):
             self._path.mkdir(parents=True, exist_ok=True)
-        self.read_only = read_only(self._path)
+        self.read_only = _read_only(self._path)
         self._line = function.__code__.co_firstlineno
 
     def get_cache_path(self) -> str:

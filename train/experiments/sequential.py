@@ -26,9 +26,7 @@ from train.experiments.model import Claim, Contestant, Experiment
 from train.experiments.raw import RawResults, games_of
 from train.experiments.training import labelled_runs, train_runs
 
-FIRST_LOOK = (
-    20  # games, after which a claim is looked at for the first time; each further look comes after twice as many
-)
+FIRST_LOOK = 20  # games before the first look at a claim; each further look comes after twice as many
 _MOST_GAMES = 100_000  # of a pair
 _START_SECONDS = 10.0  # in which processes start that play several games at a time
 _WORTH = 0.2  # a look needs at least this share of additional games
