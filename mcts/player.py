@@ -232,7 +232,14 @@ class TreeSearch(Player):
 
     def genmove(self, game: Game) -> int:
         """Search, and return the most visited move, PASS or RESIGN."""
-        result = self.search(game)
+        resources, simulations = self.resources, self.simulations
+        self.was_quick = resources.quick_simulations > 0 and self._rng.random() < resources.quick_share
+        if self.was_quick:
+            self.simulations = min(resources.quick_simulations, simulations or MOST_VISITS)
+        try:
+            result = self.search(game)
+        finally:
+            self.simulations = simulations
         if not len(result.moves):
             return PASS
         if won_by(game.to_play, self.chance(float(result.q[0]), game)) < self.resign:

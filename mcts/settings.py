@@ -145,6 +145,7 @@ _CONFIDENCE = Needs(
 )
 _LEAF_VALUE = Needs("a leaf_value above 0", lambda keys: keys.leaf_value > 0)
 _PLAYOUTS = Needs("playouts = on", lambda keys: keys.playouts)
+_QUICK = Needs("quick_simulations above 0", lambda keys: keys.quick_simulations > 0)
 _WORKERS = Needs("several workers", lambda keys: keys.workers > 1)
 _SHARED = Needs("several workers that share a tree", lambda keys: keys.workers > 1 and not keys.root_parallel)
 
@@ -335,7 +336,7 @@ class Settings(NamedTuple):
 
 @checked
 class Resources(NamedTuple):
-    """The threads and the memory of a tree search.
+    """The threads and the memory of a tree search, and how it saves time in games to learn from.
 
     Raises `RlgoError` for a value out of range.
 
@@ -354,6 +355,16 @@ class Resources(NamedTuple):
         Key("Memory of all trees; from half of it on, a node takes more visits.", of=_TREE),
     ] = 256.0
     reuse: Annotated[bool, Key("Keep the part of the tree below the next position.", of=_TREE)] = True
+    quick_simulations: Annotated[  # playout cap randomization (Wu 2019, Section 3.1)
+        int,
+        COUNT_OR_0,
+        Key(
+            "For games to learn from: some moves, drawn at random, are chosen by so few simulations. They decide games "
+            "sooner, and are not learned. 0: none.",
+            aliases="quick",
+        ),
+    ] = 0
+    quick_share: Annotated[float, PROBABILITY, Key("The share of such moves.", needs=_QUICK)] = 0.75
     batch: Annotated[
         int, Whole(ge=1, le=10_000), Key("New nodes that the network evaluates together.", needs=_ONNX, of=_TREE)
     ] = 8

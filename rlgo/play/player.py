@@ -102,6 +102,7 @@ class Player(Protocol):
         A player that takes more or less time for a hard or easy move sets it to that time afterwards
     spare : seconds by which a hard move may exceed `limit`
     calibration : what turns the player's values into chances of winning, or None; see `chance`
+    was_quick : whether the last move was chosen by too short a search to learn from
 
     >>> import rlgo
     >>> class Passer(rlgo.Player):
@@ -122,6 +123,7 @@ class Player(Protocol):
     limit: float | None = None
     spare: float = 0.0
     calibration: Calibration | None = None
+    was_quick: bool = False
 
     def __repr__(self) -> str:
         facts = ["any board" if self.sizes is None else known_sizes(self.sizes)]

@@ -153,7 +153,7 @@ class _Referee:
             if simulations := player.searched():
                 self.simulations[color] += simulations
                 self.searches[color] += 1
-            if self.rules.opinions:
+            if self.rules.opinions and not player.was_quick:
                 self._ask_opinion(player)
             if p != RESIGN:
                 self.game.play(p)

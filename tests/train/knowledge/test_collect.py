@@ -48,6 +48,23 @@ def test_a_search_plays_itself_and_its_opinions_are_kept(tmp_path: Path) -> None
     play_games(SEARCH, tmp_path / "games", sgf=tmp_path / "sgf", progress=False)  # all is there
 
 
+def test_quick_searches_are_not_learned(tmp_path: Path) -> None:
+    """Of two kinds of moves, only those of the long searches keep their visits."""
+    share = 0.75
+    plan = SEARCH._replace(player=f"mc_rave,sims=40,reuse=off,memory_mb=1,quick=3,quick_share={share}")
+    play_games(plan, tmp_path / "games", sgf=tmp_path / "sgf", progress=False)
+    counts = []
+    for game in unpack(read_collection([tmp_path / "games"]).arrays):
+        record = (tmp_path / "sgf" / f"game-{game.number:06}.sgf").read_text()
+        searches = [int(n) for n in re.findall(r"of (\d+) simulations", record)]
+        learned = [sum(opinion.visits) for opinion in game.opinions.values()]
+        assert [n for n in searches if n > 3] == [n for n in learned if n > 1]  # 1: a pass without a search
+        counts += searches
+    assert min(counts) == 3
+    assert max(counts) == 40
+    assert np.mean(np.array(counts) == 3) == pytest.approx(share, abs=0.15)
+
+
 def test_games_do_not_depend_on_interruptions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
