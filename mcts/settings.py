@@ -360,7 +360,7 @@ class Resources(NamedTuple):
         COUNT_OR_0,
         Key(
             "For games to learn from: some moves, drawn at random, are chosen by so few simulations. They decide games "
-            "sooner, and are not learned. 0: none.",
+            "sooner; of their searches, only the value is kept. 0: none.",
             aliases="quick",
         ),
     ] = 0

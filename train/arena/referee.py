@@ -153,7 +153,7 @@ class _Referee:
             if simulations := player.searched():
                 self.simulations[color] += simulations
                 self.searches[color] += 1
-            if self.rules.opinions and not player.was_quick:
+            if self.rules.opinions:
                 self._ask_opinion(player)
             if p != RESIGN:
                 self.game.play(p)
@@ -179,7 +179,8 @@ class _Referee:
         """Keep a player's opinion of the position in which it has just chosen a move, if it has one."""
         candidates = player.candidates(self.game)
         if candidates:
-            moves, visits = tuple(c.move for c in candidates), tuple(c.visits for c in candidates)
+            learned = [] if player.was_quick else candidates
+            moves, visits = tuple(c.move for c in learned), tuple(c.visits for c in learned)
             self.opinions[len(self.game.moves)] = Opinion(candidates[0].value, moves, visits)
 
     def _spend(self, player: Player, color: int, seconds: float, budget: float | None) -> None:

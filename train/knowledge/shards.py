@@ -109,7 +109,7 @@ def unpack(arrays: Mapping[str, np.ndarray]) -> list[StudyGame]:
             color, p, value, n_visited = next(moves)
             played.append((color, p))
             pairs = [next(visited) for _ in range(n_visited)]
-            if pairs:
+            if pairs or not math.isnan(value):
                 opinions[i] = Opinion(value, tuple(m for m, _ in pairs), tuple(n for _, n in pairs))
         games.append(StudyGame(number, z, played, stones, opinions, komi))
     return games

@@ -49,7 +49,7 @@ def test_a_search_plays_itself_and_its_opinions_are_kept(tmp_path: Path) -> None
 
 
 def test_quick_searches_are_not_learned(tmp_path: Path) -> None:
-    """Of two kinds of moves, only those of the long searches keep their visits."""
+    """Of two kinds of moves, those of quick searches keep only their values."""
     share = 0.75
     plan = SEARCH._replace(player=f"mc_rave,sims=40,reuse=off,memory_mb=1,quick=3,quick_share={share}")
     play_games(plan, tmp_path / "games", sgf=tmp_path / "sgf", progress=False)
@@ -58,6 +58,8 @@ def test_quick_searches_are_not_learned(tmp_path: Path) -> None:
         record = (tmp_path / "sgf" / f"game-{game.number:06}.sgf").read_text()
         searches = [int(n) for n in re.findall(r"of (\d+) simulations", record)]
         learned = [sum(opinion.visits) for opinion in game.opinions.values()]
+        assert all(0 <= opinion.value <= 1 for opinion in game.opinions.values())
+        assert len(learned) == len(game.moves) - plan.opening_plies
         assert [n for n in searches if n > 3] == [n for n in learned if n > 1]  # 1: a pass without a search
         counts += searches
     assert min(counts) == 3
