@@ -17,12 +17,13 @@ import numpy as np
 from rlgo.base.bounds import Number, OrNone, Place, Switch, Whole, checked
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.jit import compiling, njit
-from rlgo.base.settings import COUNT, SEED
+from rlgo.base.settings import COUNT, PROBABILITY, SEED
 from rlgo.features.planes import N_SYMMETRIES, Kinds, apply_symmetry, kinds_of, plane_dtype, plane_names, planes
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE, new_board
 from rlgo.go.positions import HISTORY, IllegalMove, MoveLists, begin_game, place, places_of, replayed
 from rlgo.go.rules import zobrist
 from rlgo.learning.collection import Collection, has_search, is_held_out, learned_moves, read_collection, take_games
+from rlgo.learning.returns import lambda_returns
 
 VIEWS = ("to_play", "black")
 _CHUNK = 512  # positions that are encoded at once
@@ -125,6 +126,7 @@ class Batch(NamedTuple):
         for the move played. Players that only rank moves by value, such as greedy ones, do not search.
     z : float32[n], the outcome: 1 won, 0 lost, 0.5 a draw; NaN: not known
     value : float32[n], the player's probability of winning in the position, by its search or not; NaN: not known
+    lambda_return : float32[n], what TD(lambda) learns, from z and later values (`returns.py`); NaN: not known
     score : float32[n], points ahead at the end of the game, komi included; NaN: not scored, see `Ends`
     ownership : int8[n, size, size], at the end of the game: 1, -1 or 0; all 0 where `score` is NaN
     weight : float32[n], 1, or less for older games
@@ -133,13 +135,15 @@ class Batch(NamedTuple):
     game, ply : int64[n], index of the game in the data, and number of moves before the position
     symmetry : int8[n], the symmetry that was applied to planes, policy and ownership
 
-    z, value, score and ownership are those of Black with ``view="black"``, of the side to play with ``view="to_play"``.
+    z, value, lambda_return, score and ownership are those of Black with ``view="black"``, of the side to play with
+    ``view="to_play"``.
     """
 
     planes: np.ndarray
     policy: np.ndarray
     z: np.ndarray
     value: np.ndarray
+    lambda_return: np.ndarray
     score: np.ndarray
     ownership: np.ndarray
     weight: np.ndarray
@@ -166,7 +170,7 @@ class GameData:
 
     def __init__(
         self, games: Collection, chosen: np.ndarray, age: np.ndarray, kinds: Kinds, dtype: Any, view: str,
-        half_life: float | None,
+        half_life: float | None, lam: float,
     ) -> None:  # fmt: skip
         """Take some games of a collection; `age` is float64, one for each of them. See `read_games` for the others."""
         a = take_games(games.arrays, chosen)
@@ -176,6 +180,7 @@ class GameData:
         self._weights = np.ones(len(chosen), np.float32) if half_life is None else 0.5 ** (age / half_life)
         self._moves = _move_lists(a)
         self._value = a["value"].astype(np.float32)
+        self._return = lambda_returns(self._value, self._z, a["n_moves"], lam).astype(np.float32)
         self._visited = np.where(has_search(a), a["n_visited"], 0)
         self._first_visited = np.cumsum(a["n_visited"]) - a["n_visited"]
         # Most of the memory goes here, so that small types are worth it.
@@ -240,12 +245,11 @@ class GameData:
         g = np.broadcast_to(np.asarray(symmetry), (len(move),))
         if g.any():
             x, policy, ownership = (apply_symmetry(values, g) for values in (x, policy, ownership))
-        z, value, score = (
-            column.astype(np.float32) for column in (self._z[game], self._value[move], self.ends.score[game])
-        )
+        chances = (np.where(sign > 0, p, 1 - p) for p in (self._z[game], self._value[move], self._return[move]))
+        z, value, lambda_return = (p.astype(np.float32) for p in chances)
         return Batch(
-            planes=x, policy=policy, z=np.where(sign > 0, z, 1 - z), value=np.where(sign > 0, value, 1 - value),
-            score=score * sign, ownership=ownership, weight=self._weights[game].astype(np.float32),
+            planes=x, policy=policy, z=z, value=value, lambda_return=lambda_return,
+            score=self.ends.score[game].astype(np.float32) * sign, ownership=ownership, weight=self._weights[game].astype(np.float32),
             has_search=self._visited[move] > 0, to_play=to_play.astype(np.int8), game=game, ply=ply,
             symmetry=g.astype(np.int8),
         )  # fmt: skip
@@ -371,6 +375,7 @@ def read_games(
     half_life: float | None = None,
     view: str = "to_play",
     dtype: Any = np.float32,
+    lam: float = 1.0,
 ) -> GameData:
     """Read folders of games, as `rlgo games` writes them, to train a network on.
 
@@ -383,6 +388,7 @@ def read_games(
     half_life : a game weighs half as much when so many others are newer; None: all weigh 1
     view : whose probability of winning, points and area the targets are: ``to_play`` or ``black``
     dtype : of the planes, float32 or uint8
+    lam : the lambda of `Batch.lambda_return`
 
     Raises
     ------
@@ -400,6 +406,7 @@ def read_games(
     """
     OrNone(Switch()).check("held_out", held_out)
     newest, half_life = OrNone(COUNT).check("newest", newest), OrNone(Number(gt=0)).check("half_life", half_life)
+    lam = PROBABILITY.check("lam", lam)
     if view not in VIEWS:
         raise RlgoError(f"view = {shown(view)}: expected to_play or black")
     games = read_collection(_paths(folders))
@@ -409,7 +416,7 @@ def read_games(
     if held_out is not None:
         is_chosen &= is_held_out(games.arrays["id"]) == held_out
     chosen = np.flatnonzero(is_chosen)
-    data = GameData(games, chosen, newer[chosen], kinds, dtype, view, half_life)
+    data = GameData(games, chosen, newer[chosen], kinds, dtype, view, half_life, lam)
     if not len(data):
         what = {False: " for learning", True: " held out", None: ""}[held_out]
         raise RlgoError(f"{len(games):,} games: no position{what}: expected more games")

@@ -48,9 +48,9 @@ def train(
     averaging: Annotated[
         float, option("--averaging", "The part of the averaged weights that a step keeps.", number, metavar="X")
     ] = _DEFAULTS.averaging,
-    value_mix: Annotated[
-        float, option("--value-mix", "The search's share in the target of the value.", number, metavar="X")
-    ] = _DEFAULTS.value_mix,
+    lam: Annotated[
+        float, option("--lambda", "Lambda of the value's target: 1 is the outcome, 0 the next search.", number, metavar="X")
+    ] = _DEFAULTS.lam,
     seed: Seed = _DEFAULTS.seed,
     save_every: Annotated[int, option("--save-every", "Steps between two saved states.", count(1))] = 500,
 ) -> None:
@@ -63,7 +63,7 @@ def train(
     from train.network.learning import Plan, learn
 
     settings = NetworkSettings(
-        steps, batch, alpha, averaging=averaging, value_mix=value_mix, seed=seed
+        steps, batch, alpha, averaging=averaging, lam=lam, seed=seed
     )  # fmt: skip
     try:
         network = learn(Plan(folders, Shape(blocks, channels), settings, save_every), out)

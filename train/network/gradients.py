@@ -42,12 +42,9 @@ class Targets(NamedTuple):
     has_end: np.ndarray
 
 
-def targets_of(batch: Batch, value_mix: float) -> Targets:
-    """Return what a batch teaches.
-
-    value_mix : the share of the search's value in the target of the value; the outcome z has the rest
-    """
-    value = np.where(np.isnan(batch.value), batch.z, value_mix * batch.value + (1 - value_mix) * batch.z)
+def targets_of(batch: Batch) -> Targets:
+    """Return what a batch teaches; the value is the lambda-return."""
+    value = batch.lambda_return
     has_value, has_end = ~np.isnan(value), ~np.isnan(batch.score)
     return Targets(
         batch.policy, np.nan_to_num(value), np.nan_to_num(batch.score) / np.float32(SCORE_UNIT),

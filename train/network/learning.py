@@ -63,12 +63,12 @@ class Pool:
     sizes : the data by board size
     """
 
-    def __init__(self, folders: Sequence[Path], held_out: bool = False):
+    def __init__(self, folders: Sequence[Path], held_out: bool = False, lam: float = 1.0):
         by_size: dict[int, list[Path]] = {}
         for folder in folders:
             by_size.setdefault(read_collection([folder]).size, []).append(folder)
         self.sizes: dict[int, GameData] = {
-            size: read_games(by_size[size], KINDS, held_out=held_out) for size in sorted(by_size)
+            size: read_games(by_size[size], KINDS, held_out=held_out, lam=lam) for size in sorted(by_size)
         }
         self.origins = {f"{size}x{size}": origin_of(read_collection(by_size[size])) for size in self.sizes}
 
@@ -141,7 +141,7 @@ class Learning:
     def advance(self) -> None:
         """Make a step, and add the parts of its loss to `recent`."""
         batch = self.pool.batch(self.plan.settings, self.step + 1)
-        targets = self.gradients.targets_of(batch, self.plan.settings.value_mix)
+        targets = self.gradients.targets_of(batch)
         state, parts = self._step(self.state, batch.planes, targets)
         self.recent = [*self.recent[-_LOG_EVERY + 1 :], {name: float(value) for name, value in parts.items()}]
         self._at = self.step + 1, state
@@ -171,7 +171,7 @@ def learn(plan: Plan, folder: Path, progress: bool = True) -> ConvNetwork:
     """
     _gradients()
     check_folder(folder, "--out")
-    pool, tested = Pool(plan.folders), Pool(plan.folders, held_out=True)
+    pool, tested = Pool(plan.folders, lam=plan.settings.lam), Pool(plan.folders, held_out=True)
     make_folder(folder)
     with only_writer(folder):
         learning = Learning(plan, folder, pool)

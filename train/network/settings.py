@@ -18,7 +18,7 @@ class NetworkSettings(NamedTuple):
     weight_decay: Annotated[float, AT_LEAST_0] = 1e-4
     clip: Annotated[float, POSITIVE] = 1.0  # longest gradient
     averaging: Annotated[float, Number(ge=0, le=0.9999)] = 0.998  # the part of the averaged weights that a step keeps
-    value_mix: Annotated[float, PROBABILITY] = 0.25  # the search's share in the target of the value; z has the rest
+    lam: Annotated[float, PROBABILITY] = 0.9  # lambda of the value's target, the lambda-return of `returns.py`
     value_weight: Annotated[float, AT_LEAST_0] = 1.0  # of the parts of the loss; that of the policy is 1
     score_weight: Annotated[float, AT_LEAST_0] = 0.1
     ownership_weight: Annotated[float, AT_LEAST_0] = 0.5

@@ -68,14 +68,14 @@ def test_the_compiled_network_is_the_one_that_learns(size):
 def test_the_loss_is_its_definition(games):
     from train.network.gradients import loss, targets_of
 
-    network, data = random_network(), rlgo.read_games(games, KINDS, held_out=None)
+    network, data = random_network(), rlgo.read_games(games, KINDS, held_out=None, lam=0.7)
     batch = data.take(np.arange(0, 40, 3))
     batch = batch._replace(score=np.where(np.arange(len(batch.z)) % 3, batch.score, np.nan).astype(np.float32))
-    settings = NetworkSettings(value_mix=0.3, value_weight=2, score_weight=0.5, ownership_weight=0.25)
-    total, parts = loss(network.parameters, batch.planes, targets_of(batch, 0.3), settings)
+    settings = NetworkSettings(value_weight=2, score_weight=0.5, ownership_weight=0.25)
+    total, parts = loss(network.parameters, batch.planes, targets_of(batch), settings)
     out = network.outputs(batch.planes)
     p = np.exp(out.logits.astype(float)) / np.exp(out.logits.astype(float)).sum(axis=1, keepdims=True)
-    goal = 0.3 * batch.value + 0.7 * batch.z
+    goal = batch.lambda_return
     ends = ~np.isnan(batch.score)
     off = np.abs(out.score - batch.score)[ends] / SCORE_UNIT
     share, owned = (1 + out.ownership.astype(float)) / 2, (1 + batch.ownership) / 2
@@ -97,7 +97,7 @@ def test_gradients_are_slopes(games):
     from train.network.gradients import loss, targets_of
 
     batch = rlgo.read_games(games, KINDS, held_out=None).take(np.arange(6))
-    targets, w = targets_of(batch, 0.25), random_network(TINY).parameters
+    targets, w = targets_of(batch), random_network(TINY).parameters
     value_of = jax.jit(lambda w: loss(w, batch.planes, targets, SETTINGS)[0])
     rng = np.random.default_rng(2)
     way = Parameters(*(rng.normal(0, 1, a.shape).astype(np.float32) for a in w))
