@@ -57,6 +57,7 @@ from rlgo.features.weights import Weights
 from rlgo.go.board import PASS
 from rlgo.go.coords import to_vertex
 from rlgo.go.game import Game
+from rlgo.go.positions import Positions, places_of
 from rlgo.go.rules import check_max_moves, make_rules
 from rlgo.moves.patterns import Patterns
 from rlgo.moves.rollout import LEARNED, DefaultPolicy, is_hopeless
@@ -99,7 +100,8 @@ class TreeSearch(Player):
     Attributes
     ----------
     result : the `TreeResult` of the last search, or None
-    evaluation : whatever else the evaluator said about the root, by name, such as ``ownership``
+    evaluation : whatever else the evaluator said about the root, by name, such as ``ownership``; of a
+        `rlgo.ConvNetwork`, its answer with ``policy``, the probabilities of legal moves
     settings, simulations, seconds, resources, default_policy, epsilon, prior_search, resign : as above. The settings
         are complete: for instance, `max_moves` is a number of plies, and not 0.
     root, threads, knowledge : what the search works with: `Root`, `SearchThreads` and `heuristic.Knowledge`
@@ -159,6 +161,7 @@ class TreeSearch(Player):
         if isinstance(evaluator, LearnedEvaluator):  # simulations evaluate by it themselves
             settings = _with_learned(settings, evaluator)
             weights, patterns, evaluator = evaluator.weights or weights, evaluator.patterns or patterns, None
+        self._network = evaluator if isinstance(evaluator, ConvNetwork) else None
         network = None
         if isinstance(evaluator, ConvNetwork):
             settings, network, evaluator = _with_network(settings), evaluator.parameters, None
@@ -227,6 +230,7 @@ class TreeSearch(Player):
         """Forget the trees and the last result."""
         self.root.forget()
         self.result: TreeResult | None = None
+        self._searched: Positions | None = None  # the root, for `evaluation`
         if self.prior_search is not None:
             self.prior_search.new_game()
 
@@ -280,7 +284,12 @@ class TreeSearch(Player):
         """Return the statistics of the root's moves; it may be called during a search. See `statistics.py`."""
         if not self.root.is_at(game):
             return super().statistics(game)
-        return tree_statistics(self._read_result(self.threads.simulations), self.threads, self.settings)
+        found = tree_statistics(self._read_result(self.threads.simulations), self.threads, self.settings)
+        answer = self.evaluation
+        if self._network is None or not answer:
+            return found
+        policy = answer["policy"][places_of(np.array(found.moves), self._size)]
+        return found._replace(columns={**found.columns, "policy": policy})
 
     def value_weights(self) -> Weights | None:
         """Return the weights that the search needs, if any."""
@@ -308,8 +317,14 @@ class TreeSearch(Player):
         self._is_warm = True
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """Return maps by move: ``value`` Q and ``amaf`` Q~, both P(Black wins), ``visits`` as shares, ``prior`` H."""
-        return empty_maps(self._size) if self.result is None else result_maps(self.result, self._size)
+        """Return maps by move: ``value`` Q and ``amaf`` Q~, both P(Black wins), ``visits`` as shares, ``prior`` H.
+
+        With a network of rlgo's own, ``policy``, and for each point ``owner``, P(Black owns it at the end).
+        """
+        maps = empty_maps(self._size) if self.result is None else result_maps(self.result, self._size)
+        if self._network is not None and (answer := self.evaluation):
+            maps |= {"policy": answer["policy"][:-1].reshape(self._size, -1), "owner": (1 + answer["ownership"]) / 2}
+        return maps
 
     def searched(self) -> int:
         """Return the simulations of the last search."""
@@ -317,7 +332,12 @@ class TreeSearch(Player):
 
     @property
     def evaluation(self) -> Mapping[str, np.ndarray]:
-        """Whatever else the evaluator said about the root of the last search, by name."""
+        """What the evaluator said about the root of the last search, by name; see `TreeSearch`."""
+        if self._network is not None and self._searched is not None:
+            answer = {name: array[0] for name, array in self._network(self._searched).items()}
+            x = np.where(self._searched.legal()[0], answer["logits"], -np.inf)
+            e = np.exp(x - x.max())
+            return {**answer, "policy": e / e.sum()}
         return {} if self.threads.batches is None else self.threads.batches.root_answers
 
     def report(self) -> list[str]:
@@ -367,6 +387,8 @@ class TreeSearch(Player):
         budget = budget or self.own_budget()
         if self.prior_search is not None:
             self._search_prior(self.prior_search, game, budget, is_move)
+        if self._network is not None:
+            self._searched = Positions.of(game, self._network.history)
         self.set_root(game, moves, budget.ends)
         began = budget.elapsed
 

@@ -184,3 +184,22 @@ def test_what_cannot_be_combined_with_a_network():
         search_of(Settings(ActionValue.FLAT))
     with pytest.raises(RlgoError, match="expected weights for 5x5"):
         TreeSearch(SIZE, SETTINGS._replace(leaf_value=0.5), 1, evaluator=NETWORK)
+
+
+def test_what_it_says_about_the_root_is_shown():
+    game = game_after("C3", "B2", "D4")
+    search = search_of()
+    assert not search.evaluation
+    search.search(game)
+    found, columns = search.evaluation, search.statistics(game).columns
+    assert found["value"] == pytest.approx(value_of(game))
+    moves = search.statistics(game).moves
+    logits = NETWORK.outputs(planes(game, KINDS)).logits[0].astype(np.float64)
+    of_legal = logits[[value_index(p) for p in [*game.legal_moves(), PASS]]]
+    expected = np.exp(logits[[value_index(p) for p in moves]]) / np.exp(of_legal).sum()
+    np.testing.assert_allclose(columns["policy"], expected, rtol=1e-5)
+    maps = search.analyses()
+    np.testing.assert_allclose(maps["policy"].flat[value_index(moves[0])], expected[0], rtol=1e-5)
+    np.testing.assert_allclose(maps["owner"], (1 + found["ownership"]) / 2)
+    search.new_game()
+    assert not search.evaluation
