@@ -32,7 +32,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for program in {"gnugo", "browser"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(program)
     order = {"test_resume.py": 0, "test_stress.py": 0, "test_docs.py": 2, "test_workers.py": 2}
-    order["test_network_learning.py"] = 3  # JAX starts threads, and Ray's processes are forked
+    # JAX starts threads, and Ray's processes are forked.
+    order |= {"test_network_learning.py": 3, "test_network_rounds.py": 3}
     items.sort(key=lambda item: order.get(item.path.name, 1))
 
 

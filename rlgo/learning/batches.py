@@ -249,7 +249,8 @@ class GameData:
         z, value, lambda_return = (p.astype(np.float32) for p in chances)
         return Batch(
             planes=x, policy=policy, z=z, value=value, lambda_return=lambda_return,
-            score=self.ends.score[game].astype(np.float32) * sign, ownership=ownership, weight=self._weights[game].astype(np.float32),
+            score=self.ends.score[game].astype(np.float32) * sign, ownership=ownership,
+            weight=self._weights[game].astype(np.float32),
             has_search=self._visited[move] > 0, to_play=to_play.astype(np.int8), game=game, ply=ply,
             symmetry=g.astype(np.int8),
         )  # fmt: skip

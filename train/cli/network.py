@@ -1,4 +1,4 @@
-"""Commands about networks: rlgo network train, test, info, show, export, import."""
+"""Commands about networks: rlgo network train, rounds, test, info, show, export, import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, WORKERS
 from train.cli.options import (
     Force,
     JsonFile,
@@ -21,6 +21,7 @@ from train.cli.options import (
     count,
     number,
     option,
+    within,
     write_json,
 )
 from train.console import message, unicode_output
@@ -30,6 +31,8 @@ app = typer.Typer(help="Learn networks from games, and test them.")
 
 _DEFAULTS = NetworkSettings()
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of games, of any board sizes.")]
+_Blocks = Annotated[int, option("--blocks", "Residual blocks, of two convolutions each.", count(1))]
+_Channels = Annotated[int, option("--channels", "Channels of these, a multiple of 8.", count(8))]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A network file.")]
 
 
@@ -40,8 +43,8 @@ def train(
     out: Annotated[Path, option("-o --out", "Folder to write; one that exists is continued.", metavar="DIR")] = Path(
         "network"
     ),
-    blocks: Annotated[int, option("--blocks", "Residual blocks, of two convolutions each.", count(1))] = 3,
-    channels: Annotated[int, option("--channels", "Channels of these, a multiple of 8.", count(8))] = 32,
+    blocks: _Blocks = 3,
+    channels: _Channels = 32,
     steps: Annotated[int, option("--steps", "Number of steps.", count(1))] = _DEFAULTS.steps,
     batch: Annotated[int, option("--batch", "Positions of a step.", count(1))] = _DEFAULTS.batch,
     alpha: Annotated[float, option("--alpha", "Largest step size.", number, metavar="X")] = _DEFAULTS.alpha,
@@ -49,7 +52,7 @@ def train(
         float, option("--averaging", "The part of the averaged weights that a step keeps.", number, metavar="X")
     ] = _DEFAULTS.averaging,
     lam: Annotated[
-        float, option("--lambda", "Lambda of the value's target: 1 is the outcome, 0 the next search.", number, metavar="X")
+        float, option("--lambda", "Lambda of the value's target: 1: the outcome.", number, metavar="X")
     ] = _DEFAULTS.lam,
     seed: Seed = _DEFAULTS.seed,
     save_every: Annotated[int, option("--save-every", "Steps between two saved states.", count(1))] = 500,
@@ -72,6 +75,56 @@ def train(
             message(f"rlgo: the network so far is {out / 'network.npz'}; run the same command again to continue")
         raise
     print(f"{out / 'network.npz'}: {network}")
+
+
+@app.command("rounds")
+def rounds(
+    player: Annotated[str, typer.Argument(metavar="PLAYER", help="A tree search, which plays the games.")],
+    *,
+    games: Annotated[int, option("--games", "Games of a round.", count(1))],
+    most: Annotated[int, option("--rounds", "Rounds at most.", count(1))] = 4,
+    begin: Annotated[
+        list[Path] | None, option("--begin", "Folders of games in place of those of the first round.", metavar="DIR")
+    ] = None,
+    newest: Annotated[int, option("--newest", "Rounds whose games are learned.", count(1))] = 3,
+    matched: Annotated[str, option("--matched", "The player of the matches.", metavar="PLAYER")] = "rlgo,sims=400",
+    match_games: Annotated[int, option("--match-games", "Games of each match.", count(2))] = 200,
+    size: Size = DEFAULT_SIZE,
+    komi: Komi = DEFAULT_KOMI,
+    opening_plies: Annotated[int, option("--opening-plies", "Random moves at the start of each game.", count(0))] = 4,
+    blocks: _Blocks = 3,
+    channels: _Channels = 32,
+    steps: Annotated[int, option("--steps", "Steps of learning in a round.", count(1))] = _DEFAULTS.steps,
+    seed: Seed = _DEFAULTS.seed,
+    jobs: Annotated[int, option("--jobs", "Games at a time.", within(WORKERS))] = 1,
+    cluster: Annotated[
+        str, option("--cluster", "Ray cluster for the games: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")
+    ] = "",
+    out: Annotated[Path, option("-o --out", "Folder to write; one that exists is continued.", metavar="DIR")] = Path(
+        "rounds"
+    ),
+    json_file: JsonFile = None,
+) -> None:
+    """Play games, learn a network from them, and play on with it, again and again (needs rlgo[network]).
+
+    After each round, the network plays a match against the one before at equal simulations, and one against the player
+    without a network at equal time. Two rounds in a row that add less than 20 Elo are the last ones. Run the same
+    command again to continue after an interruption.
+    """
+    check_writable(json_file)
+
+    from rlgo.network.parameters import Shape
+    from train.network.rounds import RoundsPlan, model, model_table, rounds_table, run_rounds, to_json
+
+    plan = RoundsPlan(
+        player, games, most, matched, match_games, newest, size, komi, opening_plies, seed, Shape(blocks, channels),
+        NetworkSettings(steps, seed=seed),
+    )  # fmt: skip
+    found = run_rounds(plan, out, begin or (), jobs, cluster)
+    print(rounds_table(found))
+    if any(r.seconds.get("games") for r in found):
+        print(f"\nWith more actors, by what was measured:\n\n{model_table(model(found))}")
+    write_json(json_file, [to_json(r) for r in found])
 
 
 @app.command("test")

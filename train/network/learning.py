@@ -24,7 +24,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.files import check_folder, make_folder
 from rlgo.features.planes import N_SYMMETRIES
 from rlgo.learning.batches import Batch, GameData, read_games
-from rlgo.learning.collection import read_collection
+from rlgo.learning.collection import is_held_out, read_collection
 from rlgo.network.network import ConvNetwork
 from rlgo.network.parameters import KINDS, Parameters, Shape, new_parameters
 from train.console import Progress
@@ -58,15 +58,17 @@ class Plan(NamedTuple):
 
 
 class Pool:
-    """The positions to learn from, of one or more board sizes.
+    """The positions to learn from, or those held out, of one or more board sizes.
 
-    sizes : the data by board size
+    sizes : the data by board size; sizes without games that are held out are left out
     """
 
     def __init__(self, folders: Sequence[Path], held_out: bool = False, lam: float = 1.0):
         by_size: dict[int, list[Path]] = {}
         for folder in folders:
-            by_size.setdefault(read_collection([folder]).size, []).append(folder)
+            games = read_collection([folder])
+            if not held_out or is_held_out(games.arrays["id"]).any():
+                by_size.setdefault(games.size, []).append(folder)
         self.sizes: dict[int, GameData] = {
             size: read_games(by_size[size], KINDS, held_out=held_out, lam=lam) for size in sorted(by_size)
         }

@@ -1,0 +1,91 @@
+"""Rounds of games, learning and matches: what is played with which network, interruptions, and the model of actors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from rlgo.base.errors import RlgoError
+from rlgo.learning.collection import read_collection
+from rlgo.network.parameters import Shape
+from train.cli.main import main
+from train.network import rounds
+from train.network.rounds import Round, RoundsPlan, is_enough, model, run_rounds, without_simulations
+from train.network.settings import NetworkSettings
+
+pytest.importorskip("jax")
+PLAN = RoundsPlan(
+    "mc_rave,sims=20,memory_mb=1", 6, rounds=2, matched="mc_rave,sims=10,memory_mb=1", match_games=2, newest=1, size=5,
+    opening_plies=2, shape=Shape(1, 8, 8, 8), settings=NetworkSettings(steps=2, batch=8),
+)  # fmt: skip
+
+
+def recipes(folder: Path) -> list[str]:
+    return [read_collection([folder / f"round-{k}" / "games"]).recipes[0]["player"] for k in (1, 2)]
+
+
+def test_each_round_plays_with_the_network_of_the_one_before(tmp_path, monkeypatch, capsys):
+    """The first is interrupted while it plays its match; nothing is played or learned twice."""
+    calls = []
+
+    def play_match(*arguments, **options):  # noqa: ARG001  # as the real one
+        calls.append(arguments[:2])
+        return SimpleNamespace(interrupted=len(calls) == 1, win_rate=0.6)
+
+    monkeypatch.setattr(rounds, "play_match", play_match)
+    with pytest.raises(KeyboardInterrupt):
+        run_rounds(PLAN, tmp_path, progress=False)
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "round-1").rglob("*.npz")}
+    assert len(written) == 3  # games, the state of learning, and the network
+    found = run_rounds(PLAN, tmp_path, progress=False)
+    assert {path: path.stat().st_mtime_ns for path in written} == written
+    first = tmp_path / "round-1" / "network" / "network.npz"
+    assert recipes(tmp_path) == [PLAN.player, f"{PLAN.player},network={first}"]
+    second = f"{PLAN.matched},network={tmp_path / 'round-2' / 'network' / 'network.npz'}"
+    assert calls[-2:] == [(second, f"{PLAN.matched},network={first}"), (second, "mc_rave,memory_mb=1")]
+    assert [(r.number, r.games) for r in found] == [(1, 6), (2, 6)]
+    assert all(r.seconds.keys() == {"games", "learning", "matches"} for r in found)
+    assert not capsys.readouterr().out
+    with pytest.raises(RlgoError, match="another plan: expected a new --out"):
+        run_rounds(PLAN._replace(games=7), tmp_path, progress=False)
+
+
+def test_the_command(tmp_path, capsys):
+    out = tmp_path / "rounds"
+    arguments = (
+        f"network rounds {PLAN.player} --games 6 --rounds 1 --matched {PLAN.matched} --match-games 2 --size 5 "
+        f"--blocks 1 --channels 8 --steps 1 --opening-plies 2 --out {out} --json {tmp_path / 'rounds.json'}"
+    ).split()
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "won at equal time" in text
+    assert "actors" in text
+    (only,) = json.loads((tmp_path / "rounds.json").read_text())
+    assert only["games"] == 6
+    assert main([*arguments[:3], "--games", "6", "--matched", "rlgo,seconds=1", "--out", str(tmp_path / "x")]) == 2
+    assert "matched rlgo,seconds=1: expected a player with simulations" in capsys.readouterr().err
+
+
+def test_specs_without_simulations():
+    assert without_simulations("rlgo,sims=400,c=1") == "rlgo,c=1"
+    assert without_simulations("rlgo,simulations=4") == "rlgo"
+
+
+@pytest.mark.parametrize(("rates", "enough"), [([0.5], False), ([0.6, 0.52], False), ([0.9, 0.52, 0.51], True)])
+def test_two_rounds_that_add_little_are_the_last(rates, enough):
+    assert is_enough([SimpleNamespace(win_rate=rate) for rate in rates]) == enough
+
+
+def test_the_model_by_hand():
+    """600 games of 2 kB in 300 core seconds, and 100 s of learning: with 4 actors, 75 s and 100 s."""
+    only = Round(1, 600, 1_200_000, {"games": 300.0, "learning": 100.0}, 10, *[None] * 3)
+    (found,) = model([only], [4])
+    assert (found.games_per_s, found.bytes_per_s) == (8.0, 16_000.0)
+    assert found.round_hours == pytest.approx(175 / 3600)
+    assert found.learner_share == pytest.approx(100 / 175)
+    assert found.age == pytest.approx(37.5 / 3600)
+    with pytest.raises(RlgoError, match="expected at least one that played games"):
+        model([only._replace(seconds={"learning": 1.0})])
