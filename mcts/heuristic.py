@@ -145,7 +145,7 @@ def weigh_actions(node, kind, last_moves, b, tree, context, workspace):
         strengths, scratch = context.knowledge.patterns, workspace.patterns
         weigh_moves(node, last_moves[1], b, tree, strengths, scratch, context.settings)
     elif kind == Heuristic.NETWORK or kind == Heuristic.RLGO_NETWORK:
-        ask_network(node, last_moves, b, tree, context, workspace.network)
+        ask_network(node, last_moves, b, tree, context, workspace.network, workspace.patterns)
         correct_value(node, b, tree, context, workspace.shapes, workspace.network)
 
 

@@ -4,7 +4,8 @@ Start reading at `ask_network`. The network is compiled into the simulations; it
 enough visits (`Settings.network_after`), so that its time is spread over them. The network itself is in
 `rlgo/network/layers.py`. A search without one compiles none of this: its `Knowledge` and `Workspace` hold None instead.
 
-*Policy.* As with patterns, H = sigma(x) with the x of `puct.action_x`, alone or added to the gains of Q_rlgo.
+*Policy.* As with patterns, H = sigma(x) with the x of `puct.action_x`, alone or added to the gains of Q_rlgo. Where
+the search has patterns, too, P ~ P_network^m P_patterns^(1 - m), with m = network_policy.
 
 *Value.* V of leaves is computed in each simulation, too often for a network. But what V gets wrong in a position, it
 gets wrong in most positions a few moves later. So where the network is asked, it says how far off V is, and V of a leaf
@@ -21,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mcts.patterns import pattern_x, predict_moves
 from mcts.puct import action_x, to_log_policy
 from rlgo.base.jit import inline, njit
 from rlgo.base.settings import LOGISTIC
@@ -53,12 +55,14 @@ def new_network_workspace(size: int, network: Parameters) -> NetworkWorkspace:
 
 
 @njit
-def ask_network(node, last_moves, b, tree, context, workspace):
+def ask_network(node, last_moves, b, tree, context, workspace, patterns):
     """Evaluate a node's position, and compute x of each of its actions: H = sigma(x) for the colour to play.
 
     last_moves : the move that led to the node, and the one before it, or PASS
     b : the position
-    context, workspace : `search.SearchContext`; `NetworkWorkspace`, None if the search has no network
+    context : `search.SearchContext`
+    workspace, patterns : `NetworkWorkspace` and `patterns.PatternScratch`, None if the search has no network, or no
+        patterns
     """
     if workspace is None:
         return
@@ -70,6 +74,11 @@ def ask_network(node, last_moves, b, tree, context, workspace):
         place = size * size if p == PASS else (p // (size + 1) - 1) * size + p % (size + 1) - 1
         x[i] = s.layers.logits[place]
     to_log_policy(x, n)  # over the actions of the node
+    m = settings.network_policy
+    if m < 1.0 and predict_moves(node, last_moves[1], b, tree, context.knowledge.patterns, patterns) == n:
+        for i in range(n):
+            x[i] = m * x[i] + (1.0 - m) * pattern_x(i, patterns)
+        to_log_policy(x, n)
     for i in range(n):
         x[i] = action_x(x[i], n, settings.policy_scale, settings.policy_shift)
 

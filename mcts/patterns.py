@@ -1,6 +1,6 @@
 """Learned patterns as a heuristic: from the probability of a move to its value.
 
-Start reading at `weigh_moves`. The patterns themselves are in `rlgo/moves/patterns.py`. A search without patterns
+Start reading at `predict_moves`. The patterns themselves are in `rlgo/moves/patterns.py`. A search without patterns
 compiles none of this: its `Knowledge` and its `Workspace` hold None instead.
 """
 
@@ -26,7 +26,7 @@ class PatternScratch(NamedTuple):
     Attributes
     ----------
     study : the analysis of a position
-    x : float64[P], the results of `weigh_moves` for the actions of a node
+    x : float64[P], the results of `predict_moves` or `weigh_moves` for the actions of a node
     """
 
     study: Study
@@ -39,23 +39,34 @@ def new_pattern_scratch(size: int) -> PatternScratch:
 
 
 @njit
-def weigh_moves(node, last_but_one, b, tree, strengths, scratch, settings):
-    """Compute x of each action of a node, such that H = sigma(x) is the value for the colour to play.
+def predict_moves(node, last_but_one, b, tree, strengths, scratch):
+    """Compute log P of each action of a node in `scratch.x`; return how many there are, 0 without patterns.
 
     last_but_one : the move before the one that led to the node, or PASS
     b : the position
     strengths, scratch : `rlgo.moves.patterns.Strengths` and `PatternScratch`; both None if the search has no patterns
-    settings : `Settings`: the scale and the shift of H
     """
     if scratch is None:
-        return
+        return 0
     study(b, scratch.study)
     first, n, x = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node]), scratch.x
     for i in range(n):
         x[i] = score_move(b, np.int64(tree.move[first + i]), last_but_one, strengths, scratch.study)
     to_log_policy(x, n)
+    return n
+
+
+@njit
+def weigh_moves(node, last_but_one, b, tree, strengths, scratch, settings):
+    """Compute x of each action of a node, such that H = sigma(x) is the value for the colour to play.
+
+    settings : `Settings`: the scale and the shift of H. For the other parameters see `predict_moves`.
+    """
+    if scratch is None:
+        return
+    n = predict_moves(node, last_but_one, b, tree, strengths, scratch)
     for i in range(n):
-        x[i] = action_x(x[i], n, settings.policy_scale, settings.policy_shift)
+        scratch.x[i] = action_x(scratch.x[i], n, settings.policy_scale, settings.policy_shift)
 
 
 @njit

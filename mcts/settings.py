@@ -233,6 +233,15 @@ class Settings(NamedTuple):
             of=_TREE,
         ),
     ] = 16
+    network_policy: Annotated[  # m of `network_prior.py`
+        float,
+        PROBABILITY,
+        Key(
+            "The part of such a network in the policy, beside that of learned patterns, if there are any; 1: alone.",
+            needs=_OWN_NETWORK,
+            of=_TREE,
+        ),
+    ] = 0.5
     network_value: Annotated[  # see `network_prior.correct_value`
         float,
         PROBABILITY,

@@ -17,6 +17,7 @@ from rlgo.features.planes import planes
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
 from rlgo.learning.value import ValueFunction, sigma
+from rlgo.moves.patterns import find_patterns, load_patterns
 from rlgo.network.network import ConvNetwork
 from rlgo.network.parameters import KINDS
 
@@ -67,6 +68,27 @@ def test_the_value_of_a_move_follows_from_its_probability(moves):
     for e in edges_of(added.trees[0], 0):
         expected = logit(values[value_index(e.move)]) + sign * xs[e.move]
         assert e.w_amaf / 40 == pytest.approx(sigma(expected), abs=1e-3)
+
+
+def test_patterns_have_their_part_in_the_policy():
+    """P ~ P_network^m P_patterns^(1 - m)."""
+    game, m, patterns = game_after("C3", "B2"), 0.25, load_patterns(find_patterns("9x9"))
+    settings = SETTINGS._replace(heuristic=Heuristic.PATTERNS, network_policy=m)
+    search = search_of(settings, patterns=patterns)
+    set_root(search, game)
+    edges = edges_of(search.trees[0], 0)
+    moves = edges.move.tolist()
+    (by_patterns,) = patterns.probabilities([game.board], game.moves[-2][1])
+    s, x = SETTINGS, naive_x(game, moves)
+    log_p = np.array([
+        m * (x[p] + s.policy_shift) / s.policy_scale + (1 - m) * np.log(by_patterns[p]) for p in moves
+    ])  # fmt: skip
+    log_p -= np.log(np.exp(log_p).sum())
+    expected = 1 / (1 + np.exp(-s.policy_scale * (log_p + np.log(len(moves))) + s.policy_shift))
+    np.testing.assert_allclose(edges.w_amaf / 40, expected, atol=1e-3)
+    alone = search_of(settings._replace(network_policy=1.0), patterns=patterns)
+    set_root(alone, game)
+    assert np.abs(edges_of(alone.trees[0], 0).w_amaf / 40 - expected).max() > 0.02
 
 
 def test_new_nodes_are_asked_about_at_once_with_their_last_moves():
