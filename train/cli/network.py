@@ -45,6 +45,9 @@ def train(
     ),
     blocks: _Blocks = 3,
     channels: _Channels = 32,
+    begin: Annotated[
+        Path | None, option("--begin", "Learn on from this network, in place of a new one.", metavar="FILE")
+    ] = None,
     steps: Annotated[int, option("--steps", "Number of steps.", count(1))] = _DEFAULTS.steps,
     batch: Annotated[int, option("--batch", "Positions of a step.", count(1))] = _DEFAULTS.batch,
     alpha: Annotated[float, option("--alpha", "Largest step size.", number, metavar="X")] = _DEFAULTS.alpha,
@@ -62,14 +65,18 @@ def train(
     A tenth of the games is held out to measure by. Run the same command again to continue after an interruption: the
     result is the same, bit for bit. tensorboard --logdir DIR shows how it goes.
     """
+    from rlgo.network.network import load_network
     from rlgo.network.parameters import Shape
     from train.network.learning import Plan, learn
+
+    first = None if begin is None else load_network(begin)
+    shape = Shape(blocks, channels) if first is None else first.shape
 
     settings = NetworkSettings(
         steps, batch, alpha, averaging=averaging, lam=lam, seed=seed
     )  # fmt: skip
     try:
-        network = learn(Plan(folders, Shape(blocks, channels), settings, save_every), out)
+        network = learn(Plan(folders, shape, settings, save_every, begin=first), out)
     except KeyboardInterrupt:
         if (out / "state.npz").is_file():
             message(f"rlgo: the network so far is {out / 'network.npz'}; run the same command again to continue")

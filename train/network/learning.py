@@ -12,6 +12,7 @@ interrupted, even by ``kill -9``, ends with the same weights as learning that wa
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -48,6 +49,7 @@ class Plan(NamedTuple):
     shape, settings : how large the network is, and how it learns
     save_every : steps between two saved states
     most_tested : positions of held-out games by which it is measured then, of each board size
+    begin : the network to learn on from, of this shape; None: a new one
     """
 
     folders: Sequence[Path]
@@ -55,6 +57,7 @@ class Plan(NamedTuple):
     settings: NetworkSettings = NetworkSettings()
     save_every: int = 500
     most_tested: int = 2_000
+    begin: ConvNetwork | None = None
 
 
 class Pool:
@@ -102,7 +105,11 @@ class Learning:
         self.gradients = _gradients()
         self.plan, self.folder, self.pool = plan, folder, pool
         self._step = self.gradients.make_step(plan.settings)
-        first = new_parameters(plan.shape, _seed_of(plan.settings))
+        if plan.begin is not None and plan.begin.shape != plan.shape:
+            raise RlgoError(
+                f"begin = {plan.begin!r}: expected {plan.shape.blocks} blocks of {plan.shape.channels} channels"
+            )
+        first = new_parameters(plan.shape, _seed_of(plan.settings)) if plan.begin is None else plan.begin.parameters
         self.session, self.recent = 0, list[dict[str, float]]()
         self._at = 0, self.gradients.first_state(first, plan.settings)  # one object: Ctrl-C comes at any time
         self._file = folder / "state.npz"
@@ -128,7 +135,8 @@ class Learning:
 
     def _plan_record(self) -> dict[str, Any]:
         p = self.plan
-        return {"shape": p.shape._asdict(), "settings": p.settings._asdict(), "positions": len(self.pool)}
+        begin = {} if p.begin is None else {"begin": _digest(p.begin.parameters)}
+        return {"shape": p.shape._asdict(), "settings": p.settings._asdict(), "positions": len(self.pool), **begin}
 
     @property
     def step(self) -> int:
@@ -206,6 +214,10 @@ def _steps(learning: Learning, tested: Pool, monitor: Monitor, report: Callable[
                 found = measure(network, data, plan.most_tested)
                 monitor.log(step, {f"held_out_{size}x{size}/{k}": v for k, v in found.numbers().items()})
             learning.save(monitor)
+
+
+def _digest(parameters: Parameters) -> str:
+    return hashlib.sha256(b"".join(a.tobytes() for a in parameters)).hexdigest()
 
 
 def _seed_of(settings: NetworkSettings) -> int:

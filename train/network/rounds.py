@@ -3,7 +3,7 @@
 Start reading at `run_rounds`. Its folder holds, for each round k from 1,
 
     round-k/games/        played with the network of round k - 1; in the first round, without one
-    round-k/network/      learned from the games of the latest rounds (`learning.py`)
+    round-k/network/      the network of the round before, learning on from the games of the latest (`learning.py`)
     round-k/sims.jsonl    a match against the player of the round before, at equal simulations
     round-k/time.jsonl    a match against the player without a network, at equal time
     round-k/seconds.json  the time that the parts took
@@ -157,7 +157,8 @@ def _run_round(
             play_games(games, played[0], jobs=jobs, cluster=cluster, progress=progress)
     sources = [source for j in range(max(1, k - plan.newest + 1), k) for source in _games_of(folder, j, begin)] + played
     with seconds.of("learning"):
-        learn(Plan(sources, plan.shape, plan.settings), here / "network", progress)
+        first = None if before is None else load_network(before)
+        learn(Plan(sources, plan.shape, plan.settings, begin=first), here / "network", progress)
     network = _network_of(folder, k)
     measures = [measure(load_network(network), data) for data in Pool(sources, held_out=True).sizes.values()]
     with seconds.of("matches"):

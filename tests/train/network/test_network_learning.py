@@ -126,6 +126,18 @@ def test_it_learns(games, tmp_path):
     assert after.owner_right > before.owner_right + 0.05
 
 
+def test_a_network_learns_on(games, tmp_path):
+    """From its own weights; and it is another plan, which the folder of a new network does not take."""
+    begin = ConvNetwork(random_network(TINY).parameters)
+    at_rest = plan(games, alpha=1e-9, steps=2)
+    network = learn(at_rest._replace(begin=begin), tmp_path / "n", progress=False)
+    np.testing.assert_allclose(weights_of(network), weights_of(begin), atol=1e-6)
+    with pytest.raises(RlgoError, match="another network or other settings: expected a new --out"):
+        learn(at_rest, tmp_path / "n", progress=False)
+    with pytest.raises(RlgoError, match="expected 1 blocks of 16 channels"):
+        learn(at_rest._replace(begin=begin, shape=TINY._replace(channels=16)), tmp_path / "m", progress=False)
+
+
 def test_what_was_interrupted_ends_the_same(games, tmp_path, monkeypatch):
     whole = learn(plan(games), tmp_path / "whole", progress=False)
     advance, stop = Learning.advance, [5]
