@@ -195,6 +195,17 @@ def add(array, i, word, shared):
         array[i] += word
 
 
+def tree_kernels(tree: Tree) -> list[tuple[Any, ...]]:
+    """Return what a search calls besides simulations, for `jit.compile_together`."""
+    numbers = np.zeros(1, np.int64)
+    return [
+        (_renumber, 0, tree, np.zeros(1, np.int32)),
+        (add_root, numbers, tree),
+        (most_visited_line, 0, 0, tree, np.zeros(1, np.uint16)),
+        (find_edge, 0, 0, tree),
+    ]
+
+
 # ---------------------------------------------------------------------------------------------
 # Growing and pruning
 # ---------------------------------------------------------------------------------------------
@@ -330,7 +341,9 @@ def most_visited_line(edge, least, tree, line):
 
 def keep_subtree(root: int, tree: Tree) -> None:
     """Make `root` node 0, keep everything below it, and drop the rest."""
-    kept = np.flatnonzero(_renumber(root, tree) >= 0)
+    new_index = np.full(nodes_in(tree), -1, np.int32)
+    _renumber(root, tree, new_index)
+    kept = np.flatnonzero(new_index >= 0)
     first, n = tree.first_edge[kept], tree.n_edges[kept]
     new_first = np.cumsum(n) - n
     for array in edge_arrays(tree):
@@ -341,11 +354,10 @@ def keep_subtree(root: int, tree: Tree) -> None:
     tree.used[0] = (len(kept) << NODE_BITS) + int(n.sum())
 
 
-@njit(allocates=True)
-def _renumber(root, tree):
-    """Return the new number of each node, int32[N], -1 if not below `root`; edges get those of their children."""
-    n_all = tree.used[0] >> NODE_BITS
-    new_index = np.full(n_all, -1, np.int32)
+@njit
+def _renumber(root, tree, new_index):
+    """Write the new number of each node to int32[N], where -1 is not below `root`; edges get those of their children."""
+    n_all = len(new_index)
     new_index[root] = 0
     n_nodes = 0
     # Parents come before their children, so each node marks its children as kept before they are numbered.
@@ -361,7 +373,6 @@ def _renumber(root, tree):
             for e in range(tree.first_edge[i], tree.first_edge[i] + tree.n_edges[i]):
                 child = np.int64(tree.child[e])
                 tree.child[e] = new_index[child] if child >= 0 else NO_CHILD
-    return new_index
 
 
 @njit
