@@ -30,6 +30,7 @@ OUTCOME_UNITS = 256
 PRIOR_UNITS = 65_535
 # The sum has 35 bits. Searches end at this many visits, which leaves room for running threads and for priors.
 MOST_VISITS = (1 << 27) - (1 << 20)
+_BLOCK = np.dtype(np.uint16)  # by which edges are moved, whatever their type: it divides all of them
 NODE_BITS = 36  # in `Tree.used`, the number of nodes starts at this bit
 
 
@@ -203,6 +204,7 @@ def tree_kernels(tree: Tree) -> list[tuple[Any, ...]]:
         (add_root, numbers, tree),
         (most_visited_line, 0, 0, tree, np.zeros(1, np.uint16)),
         (find_edge, 0, 0, tree),
+        (_move_blocks, np.zeros(1, _BLOCK), numbers, numbers, numbers),
     ]
 
 
@@ -347,7 +349,8 @@ def keep_subtree(root: int, tree: Tree) -> None:
     first, n = tree.first_edge[kept], tree.n_edges[kept]
     new_first = np.cumsum(n) - n
     for array in edge_arrays(tree):
-        _move_blocks(array, first, new_first, n)
+        k = array.itemsize // _BLOCK.itemsize
+        _move_blocks(array.view(_BLOCK), first * k, new_first * k, n * k)
     for array in node_arrays(tree):
         array[: len(kept)] = array[kept]
     tree.first_edge[: len(kept)] = new_first

@@ -166,6 +166,18 @@ if PLAIN:
         return arguments
 
 
+def by_type(function: Any, **options: Any) -> Any:
+    """Decorate a function that chooses an implementation by the numba types of its arguments.
+
+    options : of `numba.extending.overload`
+    """
+    # Otherwise the implementation and its callees inherit "forceinline" from an inlined caller: minutes of compiling.
+    compiled: dict[str, Any] = {"error_model": "numpy", "forceinline": False}
+    if not PLAIN:
+        compiled |= {"_nrt": False, "pipeline_class": PartCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return overload(function, jit_options=compiled, **options)
+
+
 def callback(signature: str, function: Any) -> Any:
     """Compile a function that kernels call through a pointer, so that they need not be compiled again for each.
 
@@ -339,7 +351,7 @@ def _copy_record(typing_context, source, target):  # noqa: ARG001  # numba's sig
     return types.void(source, target), codegen
 
 
-@overload(copy_record)
+@by_type(copy_record)
 def _overload_copy_record(source, target):  # noqa: ARG001  # numba matches names
     return lambda source, target: _copy_record(source, target)
 
@@ -354,14 +366,7 @@ def has_field(record, name):
     return name in record.dtype.names
 
 
-def by_type(function: Any) -> Any:
-    """Decorate a function that chooses an implementation by the numba types of its arguments."""
-    # Otherwise the implementation and its callees inherit "forceinline" from an inlined caller: minutes of compiling.
-    options = {"error_model": "numpy", "forceinline": False} | ({} if PLAIN else {"_nrt": False})
-    return overload(function, jit_options=options)
-
-
-@overload(has_field, prefer_literal=True)
+@by_type(has_field, prefer_literal=True)
 def _overload_has_field(record, name):
     known = name.literal_value in record.fields
     return lambda record, name: known  # noqa: ARG005  # numba matches names
@@ -415,11 +420,11 @@ def _compare_and_swap(typing_context, array, i, expected, value):  # noqa: ARG00
     return types.boolean(array, types.intp, expected, value), codegen
 
 
-@overload(atomic_add)
+@by_type(atomic_add)
 def _overload_atomic_add(array, i, value):  # noqa: ARG001  # numba matches names
     return lambda array, i, value: _atomic_add(array, i, value)
 
 
-@overload(compare_and_swap)
+@by_type(compare_and_swap)
 def _overload_compare_and_swap(array, i, expected, value):  # noqa: ARG001  # numba matches names
     return lambda array, i, expected, value: _compare_and_swap(array, i, expected, value)
