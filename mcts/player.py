@@ -31,7 +31,7 @@ from mcts.settings import (
     Settings,
     Use,
 )
-from mcts.statistics import tree_statistics
+from mcts.statistics import tree_statistics, write_values
 from mcts.tree import (
     MOST_VISITS,
     PRIOR_UNITS,
@@ -309,6 +309,7 @@ class TreeSearch(Player):
         compile_together(
             (simulate, np.zeros(1, np.int64), board, self.root.last_moves, tree, context, workspace),
             *tree_kernels(tree),
+            (write_values, (np.zeros(1),) * 4, self.settings, np.zeros(1), np.zeros(1)),
             (is_hopeless, board, 0.0),
             (prior_apart, 0, 0, 1, (0, 0, 0), board, tree, context, workspace),
         )

@@ -346,7 +346,7 @@ def keep_subtree(root: int, tree: Tree) -> None:
     new_index = np.full(nodes_in(tree), -1, np.int32)
     _renumber(root, tree, new_index)
     kept = np.flatnonzero(new_index >= 0)
-    first, n = tree.first_edge[kept], tree.n_edges[kept]
+    first, n = tree.first_edge[kept].astype(np.int64), tree.n_edges[kept].astype(np.int64)
     new_first = np.cumsum(n) - n
     for array in edge_arrays(tree):
         k = array.itemsize // _BLOCK.itemsize

@@ -25,21 +25,24 @@ _PATIENCE = 20.0  # seconds without work after which the process ends
 _process: subprocess.Popen[bytes] | None = None
 
 
-def compile_elsewhere(kernels: Sequence[tuple[Any, Any]]) -> None:
+def compile_elsewhere(kernels: Sequence[tuple[Any, Any]]) -> bool:
     """Have kernels compiled by a second process, in this order, while this one goes on.
 
     It leaves out those that another process is compiling already. `RLGO_COMPILE_AHEAD=0` switches it off, and so does
-    a single core.
+    a single core. Returns whether there is such a process.
 
     kernels : Python functions that are kernels of the same name in their modules, and signatures
     """
     if os.environ.get("RLGO_COMPILE_AHEAD") == "0" or _cores() < 2:
-        return
+        return False
     work = [pickle.dumps((function.__module__, function.__name__, signature)) for function, signature in kernels]
-    with suppress(OSError):  # without it, too, everything is compiled
+    try:
         pipe = _running()
         pipe.write(b"".join(pickle.dumps(item) for item in work))  # read even before numba is imported
         pipe.flush()
+    except OSError:
+        return False
+    return True
 
 
 def _cores() -> int:

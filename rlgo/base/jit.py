@@ -186,12 +186,13 @@ def callback(signature: str, function: Any) -> Any:
     return numba.cfunc(signature, error_model="numpy")(function)
 
 
-def compile_together(*calls: tuple[Any, ...]) -> None:
+def compile_together(*calls: tuple[Any, ...], waits: bool = True) -> None:
     """Compile kernels, half of them in a second process if there is a core for it.
 
     This process begins with the first, the other one with the last, until they meet.
 
     calls : each a kernel and its arguments, as it will be called
+    waits : whether all must be ready at the end; otherwise, the second process compiles them all if there is one
     """
     if PLAIN or numba.config.DISABLE_JIT:
         return  # each is compiled when it is called
@@ -200,10 +201,11 @@ def compile_together(*calls: tuple[Any, ...]) -> None:
     missing = [(kernel, types) for kernel, types in wanted if not kernel._cache.has(types, target)]
     if len(missing) > 1:
         _announce()
-        compile_elsewhere([(kernel.py_func, types) for kernel, types in reversed(missing)])
-    for waits in (False, True):
+        if compile_elsewhere([(kernel.py_func, types) for kernel, types in reversed(missing)]) and not waits:
+            return
+    for is_last in (False, True):
         for kernel, signature in missing:
-            with suppress(Claimed), patience(waits):
+            with suppress(Claimed), patience(is_last):
                 kernel.compile(signature)
 
 
