@@ -16,7 +16,7 @@ import numpy as np
 
 from rlgo.base.bounds import One
 from rlgo.base.budget import BATCH_SECONDS, Budget
-from rlgo.base.jit import compiling, njit, seed_sequence
+from rlgo.base.jit import compile_together, compiling, njit, seed_sequence
 from rlgo.base.ram import announce, bytes_of
 from rlgo.base.settings import COUNT, COUNT_OR_0, DEFAULT_KOMI, KOMI, WORKERS, Learning, Policy
 from rlgo.base.threads import started
@@ -111,6 +111,11 @@ class LearnWorker:
     def compile(self) -> None:
         """Compile everything `learn` needs, by learning from no games."""
         with compiling(f"self-play and learning, {self.features.kernels}"):
+            settings = self.policy, self.learning, self._rules, self.max_moves
+            compile_together(
+                (learn_episodes, 0, 0, self._scratch, self.memory, *settings),
+                (reset, self._scratch.boards[0], self._scratch.shapes[0], self.memory.table),
+            )
             self.learn(0, 0)
 
     def learn(self, games: int, first: int) -> np.record:
