@@ -25,17 +25,18 @@ _PATIENCE = 20.0  # seconds without work after which the process ends
 _process: subprocess.Popen[bytes] | None = None
 
 
-def compile_elsewhere(kernels: Sequence[tuple[Any, Any]]) -> bool:
+def compile_elsewhere(kernels: Sequence[tuple[Any, Any, bool]]) -> bool:
     """Have kernels compiled by a second process, in this order, while this one goes on.
 
     It leaves out those that another process is compiling already. `RLGO_COMPILE_AHEAD=0` switches it off, and so does
     a single core. Returns whether there is such a process.
 
-    kernels : Python functions that are kernels of the same name in their modules, and signatures
+    kernels : Python functions that are kernels of the same name in their modules, their signatures, and whether they are
+        to be compiled as parts of other kernels
     """
     if os.environ.get("RLGO_COMPILE_AHEAD") == "0" or _cores() < 2:
         return False
-    work = [pickle.dumps((function.__module__, function.__name__, signature)) for function, signature in kernels]
+    work = [pickle.dumps((function.__module__, function.__name__, *how)) for function, *how in kernels]
     try:
         pipe = _running()
         pipe.write(b"".join(pickle.dumps(item) for item in work))  # read even before numba is imported
@@ -84,8 +85,9 @@ def main() -> None:
         while True:
             item = work.get(timeout=_PATIENCE)
             with suppress(Exception):  # of which the first process will hear when it compiles the kernel
-                module, name, signature = pickle.loads(item)  # nosec B301
-                getattr(import_module(module), name).compile(signature)
+                module, name, signature, is_part = pickle.loads(item)  # nosec B301
+                kernel = getattr(import_module(module), name)
+                (kernel.part() if is_part else kernel).compile(signature)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from numbers import Integral
@@ -120,6 +120,7 @@ def _as_parts(dispatcher: Any, options: dict[str, Any]) -> Any:
             [types.unliteral(a) for a in args], {k: types.unliteral(a) for k, a in kws.items()}
         )
 
+    dispatcher.part = part
     dispatcher.get_call_template = get_call_template
     dispatcher.get_overload = lambda signature: part().get_overload(signature)
     return dispatcher
@@ -186,12 +187,14 @@ def callback(signature: str, function: Any) -> Any:
     return numba.cfunc(signature, error_model="numpy")(function)
 
 
-def compile_together(*calls: tuple[Any, ...], waits: bool = True) -> None:
+def compile_together(*calls: tuple[Any, ...], parts: Sequence[tuple[Any, ...]] = (), waits: bool = True) -> None:
     """Compile kernels, half of them in a second process if there is a core for it.
 
     This process begins with the first, the other one with the last, until they meet.
 
     calls : each a kernel and its arguments, as it will be called
+    parts : the same for parts of the first kernel (`parts.py`) that the second process compiles before all others. They
+        save time if they are large, and the last ones that the first process comes to
     waits : whether all must be ready at the end; otherwise, the second process compiles them all if there is one
     """
     if PLAIN or numba.config.DISABLE_JIT:
@@ -199,9 +202,11 @@ def compile_together(*calls: tuple[Any, ...], waits: bool = True) -> None:
     wanted = [(kernel, _signature(kernel, *arguments)) for kernel, *arguments in calls]
     target = numba.core.registry.cpu_target.target_context
     missing = [(kernel, types) for kernel, types in wanted if not kernel._cache.has(types, target)]
-    if len(missing) > 1:
+    if missing:
         _announce()
-        if compile_elsewhere([(kernel.py_func, types) for kernel, types in reversed(missing)]) and not waits:
+        work = [(kernel.py_func, _signature(kernel, *arguments), True) for kernel, *arguments in parts]
+        work += [(kernel.py_func, types, False) for kernel, types in reversed(missing)]
+        if compile_elsewhere(work) and not waits:
             return
     for is_last in (False, True):
         for kernel, signature in missing:

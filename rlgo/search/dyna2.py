@@ -266,8 +266,8 @@ class Dyna2(TdSearch):
             assert self.long_term is not None
             reset(self.scratch[0].boards[0], self._long_shapes[0], self.long_term.table())
 
-    def _kernels(self) -> list[tuple[Any, ...]]:
-        return [] if self._apart else super()._kernels()
+    def _kernels(self) -> tuple[list[Any], list[Any]]:
+        return ([], []) if self._apart else super()._kernels()
 
     def simulate(self, worker: int, komi: float, work: np.ndarray) -> bool:
         """Run simulations with the memories together or apart; see `TdSearch.simulate`."""

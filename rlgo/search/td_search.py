@@ -531,24 +531,31 @@ class TdSearch(Player):
     def _warm_up(self, game: Game) -> None:
         with compiling(f"{self.name}, {game.size}x{game.size}, {self.features.name}"):
             if not self._is_warm:
-                compile_together(*self._kernels())
+                calls, parts = self._kernels()
+                compile_together(*calls, parts=parts)
                 self._is_warm = True
             self.begin(game)
             self.run(game.komi, 0, 0)
 
-    def _kernels(self) -> list[tuple[Any, ...]]:
-        """Return the calls of kernels that a search makes, for `compile_together`."""
+    def _kernels(self) -> tuple[list[Any], list[Any]]:
+        """Return the calls of kernels that a search makes, and parts of them, for `compile_together`."""
         scratch, table = self.scratch[0], self.features.table_of(self.theta_bar)
         settings = SearchSettings(self.policy, self.learning, self.simulation, self.default)
         change_log = self._change_logs[0] if self._change_logs else None
         work, rules, board = np.zeros(2, np.int64), make_rules(self.features.size, 0.0), scratch.boards[0]
         values = np.zeros(len(self.values))
-        return [
+        calls = [
             (simulate, work, scratch, table, self._learns, settings, rules, change_log),
             (is_hopeless, board, 0.0),
             (all_afterstates, board, self._shapes, table, self.learning.value, values),
             (reset, board, scratch.shapes[0], table),
         ]
+        parts = [
+            (learn_game_unshared, scratch.episode, 0.0, 0.0, self.learning, table, self._learns, change_log),
+            (update, board, scratch.shapes[0], table),
+            (step_rollout, board, self.default, scratch.rollout, rules, scratch.rng),
+        ]
+        return calls, parts
 
     def begin(self, game: Game) -> None:
         """Prepare for simulations from the position of `game`."""
