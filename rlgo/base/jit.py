@@ -74,16 +74,18 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
     options : further options of `numba.njit`
     """
     options = {"nogil": True, "error_model": "numpy"} | options
-    if PLAIN:
-        options |= {"cache": True}  # in a folder named after a digest of all sources
-    else:
+    if not PLAIN:
         # Nothing here is called from C: omitting the C wrappers makes compiling 4 % faster.
         options |= {"_nrt": allocates, "no_cfunc_wrapper": True}
 
     def decorate(f: Any) -> Any:
         dispatcher = numba.njit(**options)(f)
-        if PLAIN or numba.config.DISABLE_JIT:
-            return dispatcher  # numba's own, or a plain function
+        if numba.config.DISABLE_JIT:
+            return dispatcher  # a plain function
+        if PLAIN:
+            with suppress(RuntimeError):  # for a function without a file
+                dispatcher.enable_caching()  # in a folder named after a digest of all sources
+            return dispatcher
         cache = dispatcher._cache = KernelCache(f, _announce)
         compile_kernel = dispatcher.compile
 
