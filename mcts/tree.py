@@ -359,7 +359,7 @@ def keep_subtree(root: int, tree: Tree) -> None:
 
 @njit
 def _renumber(root, tree, new_index):
-    """Write the new number of each node to int32[N], where -1 is not below `root`; edges get those of their children."""
+    """Renumber the nodes below `root` in new_index, int32[N], -1 before; edges get the numbers of their children."""
     n_all = len(new_index)
     new_index[root] = 0
     n_nodes = 0

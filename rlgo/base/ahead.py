@@ -31,8 +31,8 @@ def compile_elsewhere(kernels: Sequence[tuple[Any, Any, bool]]) -> bool:
     It leaves out those that another process is compiling already. `RLGO_COMPILE_AHEAD=0` switches it off, and so does
     a single core. Returns whether there is such a process.
 
-    kernels : Python functions that are kernels of the same name in their modules, their signatures, and whether they are
-        to be compiled as parts of other kernels
+    kernels : Python functions that are kernels of the same name in their modules, their signatures, and whether to
+        compile them as parts of other kernels
     """
     if os.environ.get("RLGO_COMPILE_AHEAD") == "0" or _cores() < 2:
         return False

@@ -64,7 +64,14 @@ def calls(kernel: Any) -> Any:
 
     address : that of `address_of`, for arguments of the same types
     """
-    return (lambda address, arguments: kernel(arguments)) if numba.config.DISABLE_JIT else _call
+    return _caller(kernel) if numba.config.DISABLE_JIT else _call
+
+
+def _caller(kernel):
+    def call(address, arguments):  # noqa: ARG001  # nothing is compiled, so there is none
+        kernel(arguments)
+
+    return call
 
 
 def _same(arguments):

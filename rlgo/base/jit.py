@@ -177,7 +177,8 @@ def by_type(function: Any, **options: Any) -> Any:
     # Otherwise the implementation and its callees inherit "forceinline" from an inlined caller: minutes of compiling.
     compiled: dict[str, Any] = {"error_model": "numpy", "forceinline": False}
     if not PLAIN:
-        compiled |= {"_nrt": False, "pipeline_class": PartCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        compiled |= {"_nrt": False, "pipeline_class": PartCompiler}
+        compiled |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return overload(function, jit_options=compiled, **options)
 
 

@@ -159,8 +159,8 @@ def episode_dtype(size: int, room: int = 0) -> np.dtype:
 class UpdateScratch(NamedTuple):
     """Scratch of the update, one per worker; n weights, W windows.
 
-    Arrays that the settings do not need are empty, those for NORM2 and those for STEP, or None: then updates after every
-    step are not compiled, which would take as long as the rest.
+    Arrays that the settings do not need are empty: those for NORM2, and those for STEP. Without `recent`, updates after
+    every step are not even compiled.
     """
 
     touched: np.ndarray  # int32[n + 2]: weights changed by this update ...

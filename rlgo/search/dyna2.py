@@ -191,7 +191,7 @@ class Dyna2(TdSearch):
         return {**super().analyses(), "long-term": values[:-1].reshape(self.features.size, -1)}
 
     def keep_values(self, game: Game, memory: np.ndarray) -> None:
-        """Keep V after each move by both memories, and what V by the long-term one alone is made of, if it is wanted."""
+        """Keep V after each move by both memories, and what that by the long-term one alone is computed from."""
         super().keep_values(game, memory)
         if self.long_term is not None:
             self._long = self.long_term, game.board.copy()
