@@ -186,6 +186,7 @@ class TreeSearch(Player):
         self.threads = SearchThreads(size, trees, resources, sequence, kinds, evaluator, self.settings)
         self._rng = np.random.default_rng(sequence.spawn(1)[0])  # of noise, and of moves that are drawn
         self._is_warm = False
+        self._prior: int | None = None  # `SearchContext.prior`, once it is known
         self.new_game()
 
     def _fit_prior_search(self, prior_search: TdSearch) -> None:
@@ -452,9 +453,10 @@ class TreeSearch(Player):
         """Return what is constant during a search; mercy is off where it would end simulations at the root."""
         mercy = self.default_policy.mercy and not is_hopeless(self.root.board, komi)
         context = self._constants(self.default_policy._replace(mercy=mercy), komi)
-        board, tree, workspace = self.root.board, self.trees[0], self.threads.workspaces[0]
-        prior = address_of(prior_apart, 0, 0, 1, (0, 0, 0), board, tree, context, workspace)
-        return context._replace(prior=prior)
+        if self._prior is None:
+            board, tree, workspace = self.root.board, self.trees[0], self.threads.workspaces[0]
+            self._prior = address_of(prior_apart, 0, 0, 1, (0, 0, 0), board, tree, context, workspace)
+        return context._replace(prior=self._prior)
 
     def _constants(self, default_policy: DefaultPolicy, komi: float = 0.0) -> SearchContext:
         return SearchContext(self.settings, default_policy, self.knowledge, make_rules(self._size, komi), 0)
@@ -469,7 +471,8 @@ class TreeSearch(Player):
         self._take_values(prior_search.fused_table(prior_search.acting_memory(game) if is_move else None))
 
     def _take_values(self, table: Table) -> None:
-        """Make the value function of the TD search Q_rlgo."""
+        """Make the value function of the TD search Q_rlgo; the type of its table may be another one."""
+        self._prior = None
         assert self.prior_search is not None
         self.knowledge = self.knowledge._replace(table=table, value=self.prior_search.learning.value, has_weights=True)
 
