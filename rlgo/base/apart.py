@@ -14,7 +14,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
 
 
-class Arguments(types.Type):  # type: ignore[misc]  # numba is untyped
+class Arguments(types.Type):
     """The type of a pointer to arguments: a tuple in the caller's memory."""
 
     def __init__(self, tuple_type: Any):
@@ -23,7 +23,7 @@ class Arguments(types.Type):  # type: ignore[misc]  # numba is untyped
 
 
 @register_model(Arguments)
-class _Model(models.PrimitiveModel):  # type: ignore[misc]  # numba is untyped
+class _Model(models.PrimitiveModel):
     def __init__(self, manager: Any, of: Any):
         super().__init__(manager, of, cgutils.voidptr_t)
 

@@ -41,7 +41,10 @@ if not PLAIN:
     try:
         from rlgo.base import shortcuts
         from rlgo.base.ahead import compile_elsewhere
-        from rlgo.base.apart import Arguments, address_of, calls, unpacked
+        from rlgo.base.apart import Arguments
+        from rlgo.base.apart import address_of as address_of
+        from rlgo.base.apart import calls as calls
+        from rlgo.base.apart import unpacked as unpacked
         from rlgo.base.machine_code import Claimed, KernelCache, PartCache, patience
         from rlgo.base.parts import PartCompiler
     except (ImportError, AttributeError) as error:
@@ -51,6 +54,7 @@ if not PLAIN:
     else:
         shortcuts.install()
 
+_unliteral = types.unliteral  # type: ignore[attr-defined]  # which numba does export
 _TICK_SECONDS = 5.0  # between two dots while something is compiled
 
 numba.config.CACHE_DIR = str(CACHE_DIR / f"others-{kernel_digest()}")  # for users' kernels, which call ours
@@ -118,9 +122,7 @@ def _as_parts(dispatcher: Any, options: dict[str, Any]) -> Any:
         return compiled
 
     def get_call_template(args: Any, kws: Any) -> Any:
-        return part().get_call_template(
-            [types.unliteral(a) for a in args], {k: types.unliteral(a) for k, a in kws.items()}
-        )
+        return part().get_call_template([_unliteral(a) for a in args], {k: _unliteral(a) for k, a in kws.items()})
 
     dispatcher.part = part
     dispatcher.get_call_template = get_call_template
@@ -163,7 +165,7 @@ if PLAIN:
 
         return call
 
-    @inline
+    @inline_once
     def unpacked(arguments):
         """Return the argument of a kernel that is called apart."""
         return arguments

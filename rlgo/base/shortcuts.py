@@ -25,7 +25,7 @@ def _get_call_type(function: Any, context: Any, arguments: Any, keywords: Any) -
     question = function.typing_key, function.templates, context, arguments, tuple(keywords.items())
     known = _answers.get(question)
     if known is None:
-        signature = _ask(function, context, arguments, keywords)
+        signature: Any = _ask(function, context, arguments, keywords)
         implementation = function._impl_keys[signature.args]
         # One in Python, as of `max`, depends on the options of the caller as well.
         if not isinstance(implementation, FunctionType):
@@ -50,5 +50,5 @@ def _inline_function(worker: Any, caller: Any, block: Any, i: int, function: Any
 
 def install() -> None:
     """Replace what these functions shorten."""
-    Function.get_call_type = _get_call_type
+    Function.get_call_type = _get_call_type  # type: ignore[method-assign,assignment]
     InlineWorker.inline_function = _inline_function

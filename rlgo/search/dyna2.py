@@ -94,6 +94,8 @@ class Dyna2(TdSearch):
     'E5'
     """
 
+    _long: tuple[Weights, np.record] | None = None  # the long-term memory and the position of `analyses`
+
     def __init__(
         self,
         size: int = DEFAULT_SIZE,
@@ -198,7 +200,7 @@ class Dyna2(TdSearch):
 
     def _forget_values(self) -> None:
         super()._forget_values()
-        self._long: tuple[Weights, np.record] | None = None
+        self._long = None
 
     def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
         """Return V-bar after each move in the position of `game`; see `TdSearch.evaluate`."""
