@@ -15,6 +15,7 @@ import hashlib
 import os
 import pickle  # nosec B403  # machine code is code: only its owner can write to it, see `_is_ours`
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -221,7 +222,7 @@ class KernelCache(FunctionCache):
         shared = getattr(locator, "read_only", None)
         self._shared = shared and _Files(shared, name, locator.get_source_stamp())
         self._missing = missing
-        self._claim: tuple[int, Path] | None = None
+        self._claims: dict[int, tuple[int, Path] | None] = {}  # by thread
 
     def has(self, signature: Any, target_context: Any) -> bool:
         """Return whether there is machine code for a signature, as far as its name tells."""
@@ -229,19 +230,20 @@ class KernelCache(FunctionCache):
         return any(files is not None and files.path(key).exists() for files in (self._cache_file, self._shared))
 
     def release(self) -> None:
-        """Let other processes compile the kernel, if this one does not any more."""
-        if self._claim is not None:
-            claim, lock = self._claim
+        """Let other processes compile the kernel, since this thread does not any more."""
+        found = self._claims.pop(threading.get_ident(), None)
+        if found is not None:
+            claim, lock = found
             lock.unlink(missing_ok=True)
             os.close(claim)
-            self._claim = None
 
     def _load_overload(self, signature: Any, target_context: Any) -> Any:
         found = self._read(signature, target_context)
         if found is None:
             self._missing()
             if self._is_shared and self._enabled:
-                self._claim = _claim(self._cache_file.path(self._index_key(signature, target_context.codegen())))
+                path = self._cache_file.path(self._index_key(signature, target_context.codegen()))
+                self._claims[threading.get_ident()] = _claim(path)
                 found = self._read(signature, target_context)  # another process may have compiled it by now
         return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -67,6 +68,19 @@ def test_what_another_process_compiles_is_waited_for(tmp_path: Path) -> None:
         claim = machine_code._claim(path)
     assert claim is not None
     os.close(claim[0])
+
+
+@compiled
+def test_threads_that_compile_the_same_kernel_release_their_own_claims(tmp_path: Path) -> None:
+    kernel = jit.njit(lambda x: x + 1)
+    cache, thread = kernel._cache, threading.Thread(target=kernel._cache.release)
+    cache._claims[threading.get_ident()] = machine_code._claim(tmp_path / "kernel.nbc")
+    thread.start()
+    thread.join()
+    with pytest.raises(machine_code.Claimed), machine_code.patience(False):
+        machine_code._claim(tmp_path / "kernel.nbc")
+    cache.release()
+    assert not [*tmp_path.iterdir()]
 
 
 _KERNELS = """
