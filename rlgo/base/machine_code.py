@@ -25,14 +25,12 @@ from typing import Any
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 from rlgo.base.cache_folders import CACHE_DIR, folder_for, read_only
 from rlgo.base.parts import rebuild_part, reduce_part
 from rlgo.base.sources import PACKAGES, ROOT, kernel_digest
+
+if sys.platform != "win32":
+    import fcntl
 
 
 @cache
@@ -180,7 +178,7 @@ def _claim(path: Path) -> tuple[int, Path] | None:
 
     Returns the lock, or None where that is impossible: then two processes may do the same work.
     """
-    if fcntl is None:
+    if sys.platform == "win32":
         return None
     lock = path.with_suffix(".lock")
     try:
