@@ -26,7 +26,7 @@ def lower_bounds() -> list[str]:
         *project["dependencies"],
         *(need for name in extras if name not in ("docs", "test") for need in extras[name]),
     ]
-    return [re.sub(r"(\[[^]]*\])?>=", "==", need).partition(";")[0] for need in needed]
+    return [re.sub(r"(\[[^]]*\])?>=", "==", need).partition(";")[0].partition(",")[0] for need in needed]
 
 
 @nox.session(python=PYTHONS)

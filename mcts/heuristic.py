@@ -17,7 +17,7 @@ from mcts.puct import policy_units, values_to_policy
 from mcts.settings import Heuristic
 from mcts.tree import PRIOR_UNITS, add, count, find_edge, mean, statistic
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import compare_and_swap, inline, inline_once, njit
+from rlgo.base.jit import apart, calls, compare_and_swap, inline, inline_once, njit, unpacked
 from rlgo.base.settings import VALUES, Policy
 from rlgo.features.incremental import reset_gains
 from rlgo.features.shapes import Table, make_features
@@ -72,9 +72,19 @@ def give_prior(node, kind, before, b, tree, context, workspace):
     had = np.int64(tree.prior_kind[node])
     if had == kind or not compare_and_swap(tree.prior_kind, node, had, kind):
         return  # another thread is working on it
-    add_prior(node, kind, 1, before, b, tree, context, workspace)
+    here = np.int64(node)
+    _call_prior(context.prior, (here, np.int64(kind), np.int64(1), before, b, tree, context, workspace))
     if had != Heuristic.NONE:
-        add_prior(node, had, -1, before, b, tree, context, workspace)
+        _call_prior(context.prior, (here, had, np.int64(-1), before, b, tree, context, workspace))
+
+
+@apart
+def prior_apart(arguments):
+    """Call `add_prior`, whose arguments these are: the largest part of a search, compiled beside the rest."""
+    add_prior(*unpacked(arguments))
+
+
+_call_prior = calls(prior_apart)
 
 
 @njit

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from mcts.evaluator import Evaluator, LearnedEvaluator
-from mcts.heuristic import knowledge_of
+from mcts.heuristic import knowledge_of, prior_apart
 from mcts.parallel import SearchThreads, Task
 from mcts.puct import draw_by_visits, with_noise
 from mcts.result import TreeResult, empty_maps, no_result, read_result, result_maps
 from mcts.root import Root
-from mcts.search import SearchContext
+from mcts.search import SearchContext, simulate
 from mcts.settings import (
     ALGORITHMS,
     LEARNED_PATTERNS,
@@ -31,7 +31,7 @@ from mcts.settings import (
     Settings,
     Use,
 )
-from mcts.statistics import tree_statistics
+from mcts.statistics import tree_statistics, write_values
 from mcts.tree import (
     MOST_VISITS,
     PRIOR_UNITS,
@@ -45,11 +45,12 @@ from mcts.tree import (
     new_tree,
     node_arrays,
     nodes_in,
+    tree_kernels,
 )
 from rlgo.base.bounds import One, OrNone
 from rlgo.base.budget import Budget, check_budget, never
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import compiling, seed_sequence
+from rlgo.base.jit import address_of, compile_together, compiling, seed_sequence
 from rlgo.base.ram import announce
 from rlgo.base.settings import DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, Policy, board_size
 from rlgo.features.shapes import Table, with_others
@@ -188,6 +189,7 @@ class TreeSearch(Player):
         self.threads = SearchThreads(size, trees, resources, sequence, kinds, evaluator, self.settings)
         self._rng = np.random.default_rng(sequence.spawn(1)[0])  # of noise, and of moves that are drawn
         self._is_warm = False
+        self._prior: int | None = None  # `SearchContext.prior`, once it is known
         self.new_game()
 
     def _fit_prior_search(self, prior_search: TdSearch) -> None:
@@ -305,6 +307,7 @@ class TreeSearch(Player):
             self.prior_search.warm_up()
             self._take_values(self.prior_search.value_weights().table(is_fused=True))
         with compiling(f"tree search, {self._size}x{self._size}{knows}"):
+            self._compile()
             for tree in self.trees:
                 add_root(np.zeros(1, np.int64), tree)
             self.threads.run(0, self._task(0.0))
@@ -315,6 +318,18 @@ class TreeSearch(Player):
             tree_statistics(self._read_result(0), self.threads, self.settings)
         self.root.forget()
         self._is_warm = True
+
+    def _compile(self) -> None:
+        """Compile simulations and prior knowledge, each of which takes half of the time, side by side."""
+        board, tree, workspace = self.root.board, self.trees[0], self.threads.workspaces[0]
+        context = self._constants(self.default_policy)
+        compile_together(
+            (simulate, np.zeros(1, np.int64), board, self.root.last_moves, tree, context, workspace),
+            *tree_kernels(tree),
+            (write_values, (np.zeros(1),) * 4, self.settings, np.zeros(1), np.zeros(1)),
+            (is_hopeless, board, 0.0),
+            (prior_apart, 0, 0, 1, (0, 0, 0), board, tree, context, workspace),
+        )
 
     def analyses(self) -> dict[str, np.ndarray]:
         """Return maps by move: ``value`` Q and ``amaf`` Q~, both P(Black wins), ``visits`` as shares, ``prior`` H.
@@ -466,8 +481,14 @@ class TreeSearch(Player):
     def context(self, komi: float) -> SearchContext:
         """Return what is constant during a search; mercy is off where it would end simulations at the root."""
         mercy = self.default_policy.mercy and not is_hopeless(self.root.board, komi)
-        default_policy = self.default_policy._replace(mercy=mercy)
-        return SearchContext(self.settings, default_policy, self.knowledge, make_rules(self._size, komi))
+        context = self._constants(self.default_policy._replace(mercy=mercy), komi)
+        if self._prior is None:
+            board, tree, workspace = self.root.board, self.trees[0], self.threads.workspaces[0]
+            self._prior = address_of(prior_apart, 0, 0, 1, (0, 0, 0), board, tree, context, workspace)
+        return context._replace(prior=self._prior)
+
+    def _constants(self, default_policy: DefaultPolicy, komi: float = 0.0) -> SearchContext:
+        return SearchContext(self.settings, default_policy, self.knowledge, make_rules(self._size, komi), 0)
 
     def _search_prior(self, prior_search: TdSearch, game: Game, budget: Budget, is_move: bool) -> None:
         """Run the TD search, in at most half the time; its value function becomes Q_rlgo of the nodes that are new.
@@ -479,7 +500,8 @@ class TreeSearch(Player):
         self._take_values(prior_search.fused_table(prior_search.acting_memory(game) if is_move else None))
 
     def _take_values(self, table: Table) -> None:
-        """Make the value function of the TD search Q_rlgo."""
+        """Make the value function of the TD search Q_rlgo; the type of its table may be another one."""
+        self._prior = None
         assert self.prior_search is not None
         self.knowledge = self.knowledge._replace(table=table, value=self.prior_search.learning.value, has_weights=True)
 

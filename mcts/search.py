@@ -56,12 +56,16 @@ _TWO_CACHE_LINES = 128  # bytes that a processor may transfer at once
 
 
 class SearchContext(NamedTuple):
-    """Everything that stays the same during a search."""
+    """Everything that stays the same during a search.
+
+    prior : the address of `heuristic.prior_apart`
+    """
 
     settings: Settings
     default_policy: DefaultPolicy
     knowledge: Knowledge
     rules: Rules
+    prior: int
 
 
 @cache

@@ -30,6 +30,7 @@ OUTCOME_UNITS = 256
 PRIOR_UNITS = 65_535
 # The sum has 35 bits. Searches end at this many visits, which leaves room for running threads and for priors.
 MOST_VISITS = (1 << 27) - (1 << 20)
+_BLOCK = np.dtype(np.uint16)  # by which edges are moved, whatever their type: it divides all of them
 NODE_BITS = 36  # in `Tree.used`, the number of nodes starts at this bit
 
 
@@ -195,6 +196,18 @@ def add(array, i, word, shared):
         array[i] += word
 
 
+def tree_kernels(tree: Tree) -> list[tuple[Any, ...]]:
+    """Return what a search calls besides simulations, for `jit.compile_together`."""
+    numbers = np.zeros(1, np.int64)
+    return [
+        (_renumber, 0, tree, np.zeros(1, np.int32)),
+        (add_root, numbers, tree),
+        (most_visited_line, 0, 0, tree, np.zeros(1, np.uint16)),
+        (find_edge, 0, 0, tree),
+        (_move_blocks, np.zeros(1, _BLOCK), numbers, numbers, numbers),
+    ]
+
+
 # ---------------------------------------------------------------------------------------------
 # Growing and pruning
 # ---------------------------------------------------------------------------------------------
@@ -330,22 +343,24 @@ def most_visited_line(edge, least, tree, line):
 
 def keep_subtree(root: int, tree: Tree) -> None:
     """Make `root` node 0, keep everything below it, and drop the rest."""
-    kept = np.flatnonzero(_renumber(root, tree) >= 0)
-    first, n = tree.first_edge[kept], tree.n_edges[kept]
+    new_index = np.full(nodes_in(tree), -1, np.int32)
+    _renumber(root, tree, new_index)
+    kept = np.flatnonzero(new_index >= 0)
+    first, n = tree.first_edge[kept].astype(np.int64), tree.n_edges[kept].astype(np.int64)
     new_first = np.cumsum(n) - n
     for array in edge_arrays(tree):
-        _move_blocks(array, first, new_first, n)
+        k = array.itemsize // _BLOCK.itemsize
+        _move_blocks(array.view(_BLOCK), first * k, new_first * k, n * k)
     for array in node_arrays(tree):
         array[: len(kept)] = array[kept]
     tree.first_edge[: len(kept)] = new_first
     tree.used[0] = (len(kept) << NODE_BITS) + int(n.sum())
 
 
-@njit(allocates=True)
-def _renumber(root, tree):
-    """Return the new number of each node, int32[N], -1 if not below `root`; edges get those of their children."""
-    n_all = tree.used[0] >> NODE_BITS
-    new_index = np.full(n_all, -1, np.int32)
+@njit
+def _renumber(root, tree, new_index):
+    """Renumber the nodes below `root` in new_index, int32[N], -1 before; edges get the numbers of their children."""
+    n_all = len(new_index)
     new_index[root] = 0
     n_nodes = 0
     # Parents come before their children, so each node marks its children as kept before they are numbered.
@@ -361,7 +376,6 @@ def _renumber(root, tree):
             for e in range(tree.first_edge[i], tree.first_edge[i] + tree.n_edges[i]):
                 child = np.int64(tree.child[e])
                 tree.child[e] = new_index[child] if child >= 0 else NO_CHILD
-    return new_index
 
 
 @njit

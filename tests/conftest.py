@@ -15,6 +15,9 @@ from hypothesis import settings
 # Shells start what runs in the background with Ctrl-C ignored, and that is inherited: tests of Ctrl-C need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# There is a process of tests for each core already.
+os.environ.setdefault("RLGO_COMPILE_AHEAD", "0")
+
 # The same examples in each run, and no limit to the time that a busy machine takes for one.
 settings.register_profile("rlgo", deadline=None, derandomize=True)
 settings.load_profile("rlgo")

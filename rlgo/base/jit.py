@@ -17,27 +17,44 @@ How kernels are written
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from numbers import Integral
 from typing import Any
 
 import numba
 import numpy as np
-from numba.core import cgutils, types
-from numba.core.types.misc import unliteral
+from numba.core import cgutils, event, types
 from numba.extending import intrinsic, overload
-from numba.np.arrayobj import make_array
 
+from rlgo.base.cache_folders import CACHE_DIR
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.machine_code import CACHE_DIR, KernelCache, PartCache
-from rlgo.base.parts import PartCompiler
 from rlgo.base.sources import kernel_digest
 
+PLAIN = os.environ.get("RLGO_PLAIN_NUMBA") == "1"  # use numba's public interface alone
+if not PLAIN:
+    try:
+        from rlgo.base import shortcuts
+        from rlgo.base.ahead import compile_elsewhere
+        from rlgo.base.apart import Arguments
+        from rlgo.base.apart import address_of as address_of
+        from rlgo.base.apart import calls as calls
+        from rlgo.base.apart import unpacked as unpacked
+        from rlgo.base.machine_code import Claimed, KernelCache, PartCache, patience
+        from rlgo.base.parts import PartCompiler
+    except (ImportError, AttributeError) as error:
+        PLAIN = True
+        text = f"rlgo: numba {numba.__version__} is built differently ({error}); compiling takes longer"
+        print(text, file=sys.stderr, flush=True)
+    else:
+        shortcuts.install()
+
+_unliteral = types.unliteral  # type: ignore[attr-defined]  # which numba does export
 _TICK_SECONDS = 5.0  # between two dots while something is compiled
 
 numba.config.CACHE_DIR = str(CACHE_DIR / f"others-{kernel_digest()}")  # for users' kernels, which call ours
@@ -60,14 +77,29 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
     allocates : the function creates arrays, or copies one onto another, and so needs reference counting
     options : further options of `numba.njit`
     """
-    # Nothing here is called from C: omitting the C wrappers makes compiling 4 % faster.
-    options = {"nogil": True, "error_model": "numpy", "_nrt": allocates, "no_cfunc_wrapper": True} | options
+    options = {"nogil": True, "error_model": "numpy"} | options
+    if not PLAIN:
+        # Nothing here is called from C: omitting the C wrappers makes compiling 4 % faster.
+        options |= {"_nrt": allocates, "no_cfunc_wrapper": True}
 
     def decorate(f: Any) -> Any:
         dispatcher = numba.njit(**options)(f)
         if numba.config.DISABLE_JIT:
             return dispatcher  # a plain function
-        dispatcher._cache = KernelCache(f, _announce)
+        if PLAIN:
+            with suppress(RuntimeError):  # for a function without a file
+                dispatcher.enable_caching()  # in a folder named after a digest of all sources
+            return dispatcher
+        cache = dispatcher._cache = KernelCache(f, _announce)
+        compile_kernel = dispatcher.compile
+
+        def compile_claimed(signature: Any) -> Any:
+            try:
+                return compile_kernel(signature)
+            finally:
+                cache.release()
+
+        dispatcher.compile = compile_claimed
         return _as_parts(dispatcher, options)
 
     return decorate if function is None else decorate(function)
@@ -90,8 +122,9 @@ def _as_parts(dispatcher: Any, options: dict[str, Any]) -> Any:
         return compiled
 
     def get_call_template(args: Any, kws: Any) -> Any:
-        return part().get_call_template([unliteral(a) for a in args], {k: unliteral(a) for k, a in kws.items()})
+        return part().get_call_template([_unliteral(a) for a in args], {k: _unliteral(a) for k, a in kws.items()})
 
+    dispatcher.part = part
     dispatcher.get_call_template = get_call_template
     dispatcher.get_overload = lambda signature: part().get_overload(signature)
     return dispatcher
@@ -112,12 +145,84 @@ def inline_once(function: Any) -> Any:
     return njit(function, inline="always")
 
 
+def apart(function: Any) -> Any:
+    """Compile a kernel that others call through its address; see `apart.py`."""
+    return njit(function) if PLAIN else njit(function, no_cpython_wrapper=True)
+
+
+if PLAIN:
+
+    def address_of(kernel: Any, *arguments: Any) -> int:  # noqa: ARG001
+        """Return 0: kernels call each other directly."""
+        return 0
+
+    def calls(kernel: Any) -> Any:
+        """Return what calls a kernel of one argument, directly."""
+
+        @inline
+        def call(address, arguments):  # noqa: ARG001
+            kernel(arguments)
+
+        return call
+
+    @inline_once
+    def unpacked(arguments):
+        """Return the argument of a kernel that is called apart."""
+        return arguments
+
+
+def by_type(function: Any, **options: Any) -> Any:
+    """Decorate a function that chooses an implementation by the numba types of its arguments.
+
+    options : of `numba.extending.overload`
+    """
+    # Otherwise the implementation and its callees inherit "forceinline" from an inlined caller: minutes of compiling.
+    compiled: dict[str, Any] = {"error_model": "numpy", "forceinline": False}
+    if not PLAIN:
+        compiled |= {"_nrt": False, "pipeline_class": PartCompiler}
+        compiled |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return overload(function, jit_options=compiled, **options)
+
+
 def callback(signature: str, function: Any) -> Any:
     """Compile a function that kernels call through a pointer, so that they need not be compiled again for each.
 
     signature : in numba's notation, ``float64(float64, float32[::1])``
     """
     return numba.cfunc(signature, error_model="numpy")(function)
+
+
+def compile_together(*calls: tuple[Any, ...], parts: Sequence[tuple[Any, ...]] = (), waits: bool = True) -> None:
+    """Compile kernels, half of them in a second process if there is a core for it.
+
+    This process begins with the first, the other one with the last, until they meet.
+
+    calls : each a kernel and its arguments, as it will be called
+    parts : the same for parts of the first kernel (`parts.py`) that the second process compiles before all others. They
+        save time if they are large, and the last ones that the first process comes to
+    waits : whether all must be ready at the end; otherwise, the second process compiles them all if there is one
+    """
+    if PLAIN or numba.config.DISABLE_JIT:
+        return  # each is compiled when it is called
+    wanted = [(kernel, _signature(kernel, *arguments)) for kernel, *arguments in calls]
+    target = numba.core.registry.cpu_target.target_context
+    missing = [(kernel, types) for kernel, types in wanted if not kernel._cache.has(types, target)]
+    if missing:
+        _announce()
+        work = [(kernel.py_func, _signature(kernel, *arguments), True) for kernel, *arguments in parts]
+        work += [(kernel.py_func, types, False) for kernel, types in reversed(missing)]
+        if compile_elsewhere(work) and not waits:
+            return
+    for is_last in (False, True):
+        for kernel, signature in missing:
+            with suppress(Claimed), patience(is_last):
+                kernel.compile(signature)
+
+
+def _signature(kernel: Any, *arguments: Any) -> tuple[Any, ...]:
+    if kernel.targetoptions.get("no_cpython_wrapper"):
+        return (Arguments(numba.typeof(arguments)),)
+    return tuple(numba.typeof(argument) for argument in arguments)
 
 
 class _Work:
@@ -146,6 +251,18 @@ def _announce() -> None:
     """Say what has to be compiled now. Outside of any work, compiling is a matter of moments."""
     if _work and not any(work.start for work in _work):
         _work[-1].announce()
+
+
+if PLAIN:
+
+    class _Listener(event.Listener):
+        def on_start(self, event: Any) -> None:  # noqa: ARG002  # numba's signature
+            _announce()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    event.register("numba:compile", _Listener())
 
 
 @contextmanager
@@ -246,7 +363,7 @@ def _copy_record(typing_context, source, target):  # noqa: ARG001  # numba's sig
     return types.void(source, target), codegen
 
 
-@overload(copy_record)
+@by_type(copy_record)
 def _overload_copy_record(source, target):  # noqa: ARG001  # numba matches names
     return lambda source, target: _copy_record(source, target)
 
@@ -261,13 +378,7 @@ def has_field(record, name):
     return name in record.dtype.names
 
 
-def by_type(function: Any) -> Any:
-    """Decorate a function that chooses an implementation by the numba types of its arguments."""
-    # Otherwise the implementation and its callees inherit "forceinline" from an inlined caller: minutes of compiling.
-    return overload(function, jit_options={"error_model": "numpy", "_nrt": False, "forceinline": False})
-
-
-@overload(has_field, prefer_literal=True)
+@by_type(has_field, prefer_literal=True)
 def _overload_has_field(record, name):
     known = name.literal_value in record.fields
     return lambda record, name: known  # noqa: ARG005  # numba matches names
@@ -295,7 +406,7 @@ def compare_and_swap(array, i, expected, value):
 
 
 def _pointer(context, builder, array_type, array, i):
-    struct = make_array(array_type)(context, builder, value=array)
+    struct = context.make_array(array_type)(context, builder, value=array)
     return cgutils.get_item_pointer(context, builder, array_type, struct, [i], wraparound=False)
 
 
@@ -321,11 +432,11 @@ def _compare_and_swap(typing_context, array, i, expected, value):  # noqa: ARG00
     return types.boolean(array, types.intp, expected, value), codegen
 
 
-@overload(atomic_add)
+@by_type(atomic_add)
 def _overload_atomic_add(array, i, value):  # noqa: ARG001  # numba matches names
     return lambda array, i, value: _atomic_add(array, i, value)
 
 
-@overload(compare_and_swap)
+@by_type(compare_and_swap)
 def _overload_compare_and_swap(array, i, expected, value):  # noqa: ARG001  # numba matches names
     return lambda array, i, expected, value: _compare_and_swap(array, i, expected, value)

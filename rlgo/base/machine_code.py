@@ -1,131 +1,36 @@
-"""The machine code of kernels on disk: where it is, and in which files.
+"""The machine code of kernels on disk, in a file for each signature.
 
 Start reading at `KernelCache`. numba's own cache checks only the file that defines a function: if a callee or a
 constant changes in another file, it silently keeps stale machine code. Here the machine code of a module is kept in a
 folder named after a digest of all sources that it depends on (`sources.py`). A change starts an empty folder for the
 affected modules, and all copies of the same sources share one.
+
+A process that compiles a kernel claims it first: others that need the same one wait for it, and load what it saved.
 """
 
 from __future__ import annotations
 
-import atexit
-import getpass
 import glob
 import hashlib
 import os
 import pickle  # nosec B403  # machine code is code: only its owner can write to it, see `_is_ours`
-import shutil
-import stat
 import sys
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numba
-import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 
+from rlgo.base.cache_folders import CACHE_DIR, folder_for, read_only
 from rlgo.base.parts import rebuild_part, reduce_part
 from rlgo.base.sources import PACKAGES, ROOT, kernel_digest
 
-_VERSIONS_KEPT = 4  # of each folder of machine code
-_PREFIX = "kernels-"
-
-
-class CacheFolders(NamedTuple):
-    """Where machine code is."""
-
-    written: Path
-    read_only: Path | None  # searched as well: a cache that comes with a container or a cluster
-
-
-def _cache_folders() -> CacheFolders:
-    """Find the folders of all machine code, and delete all but the latest few of other numba or numpy versions.
-
-    A folder that cannot be written is still read. What it lacks goes to a folder of the user's among the temporary
-    files, which outlasts the process, so that the next one need not compile it again.
-    """
-    # Python environments share it, and numpy may not be able to read what another version has pickled.
-    name = f"{_PREFIX}numba-{numba.__version__}-numpy-{np.__version__}"
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    chosen = os.environ.get("RLGO_CACHE_DIR") or ("" if home.startswith("~") else os.path.join(home, "rlgo"))
-    if chosen and _can_write(Path(chosen) / name):
-        found = CacheFolders(Path(chosen) / name, None)
-    else:
-        shared = Path(chosen) / name if chosen and (Path(chosen) / name).is_dir() else None
-        found = CacheFolders(_private_folder(chosen) / name, shared)
-    _can_write(found.written)
-    _keep_latest(found.written, _PREFIX)
-    return found
-
-
-def _can_write(folder: Path) -> bool:
-    """Make a folder if there is none, and return whether files can be made in it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink(missing_ok=True)
-    except OSError:
-        return False
-    return True
-
-
-def _private_folder(unwritable: str) -> Path:
-    """Return the user's own folder among the temporary files. It is said when it is made, and only then."""
-    folder = Path(tempfile.gettempdir(), f"rlgo-cache-{os.getuid() if hasattr(os, 'getuid') else getpass.getuser()}")
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError:
-        if _is_ours(folder):
-            return folder
-        # Machine code that others could replace is not loaded. This process's children share the new folder.
-        os.environ["RLGO_CACHE_DIR"] = base = tempfile.mkdtemp(prefix="rlgo-cache-")
-        atexit.register(shutil.rmtree, base, ignore_errors=True)
-        return Path(base)
-    why = f"{unwritable} cannot be written" if unwritable else "there is no home folder"
-    print(f"rlgo: {why}: machine code is kept in {folder} (or in RLGO_CACHE_DIR)", file=sys.stderr, flush=True)
-    return folder
-
-
-def _is_ours(folder: Path) -> bool:
-    """Return whether a folder belongs to this user, and nobody else can write to it."""
-    found = folder.lstat()
-    owner = os.getuid() if hasattr(os, "getuid") else found.st_uid
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == owner and (os.name != "posix" or not found.st_mode & 0o022)
-
-
-def _keep_latest(folder: Path, prefix: str) -> None:
-    """Mark a folder as the latest, and delete all but the latest few of its siblings with this prefix."""
-    with suppress(OSError):  # another process may be deleting them
-        os.utime(folder)
-        others = sorted(folder.parent.glob(f"{prefix}*"), key=lambda p: p.stat().st_mtime, reverse=True)
-        for old in others[_VERSIONS_KEPT:]:
-            shutil.rmtree(old, ignore_errors=True)
-
-
-def _folder_for(what: str, digest: str) -> Path:
-    """Return the folder for what is built from sources with this digest."""
-    folder = CACHE_DIR / f"{what}-{digest}"
-    with suppress(OSError):  # without it, nothing can be saved, which is said when something should be
-        if folder.is_dir():
-            os.utime(folder)
-        else:
-            folder.mkdir(parents=True, exist_ok=True)
-            _keep_latest(folder, f"{what}-")
-    return folder
-
-
-def _read_only(path: Path) -> Path | None:
-    """Return the counterpart, in the cache that can only be read, of a path in the one that can be written."""
-    return None if _READ_ONLY_DIR is None else _READ_ONLY_DIR / path.relative_to(CACHE_DIR)
-
-
-CACHE_DIR, _READ_ONLY_DIR = _cache_folders()
+if sys.platform != "win32":
+    import fcntl
 
 
 @cache
@@ -160,10 +65,10 @@ class _CopiesShare(_CacheLocator):
         self._py_file = file  # numba uses it in warnings about functions that cannot be cached
         module = _module_of(file) or ""
         self._digest = kernel_digest(module)
-        self._path = _folder_for(module, self._digest) / self.subfolder
+        self._path = folder_for(module, self._digest) / self.subfolder
         with suppress(OSError):
             self._path.mkdir(parents=True, exist_ok=True)
-        self.read_only = _read_only(self._path)
+        self.read_only = read_only(self._path)
         self._line = function.__code__.co_firstlineno
 
     def get_cache_path(self) -> str:
@@ -219,13 +124,14 @@ class _Files:
     def __init__(self, folder: Path, name: str, stamp: object):
         self._folder, self._name, self._stamp = folder, name, stamp
 
-    def _path(self, key: object) -> Path:
+    def path(self, key: object) -> Path:
+        """Return the file of a signature."""
         return self._folder / f"{self._name}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
 
     def load(self, key: object) -> Any:
         """Return what was saved for a signature; None if there is nothing, or if it cannot be read."""
         try:
-            with self._path(key).open("rb") as file:
+            with self.path(key).open("rb") as file:
                 if pickle.load(file) != self._stamp:  # nosec B301
                     return None
                 saved, code = pickle.load(file)  # nosec B301
@@ -235,7 +141,7 @@ class _Files:
 
     def save(self, key: object, code: object) -> None:
         """Save what is known of a signature. Raises OSError, for instance if the disk is full."""
-        path = self._path(key)
+        path = self.path(key)
         temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
         try:
             temporary.write_bytes(dumps(self._stamp) + dumps((key, code)))
@@ -247,6 +153,50 @@ class _Files:
         """Delete the files of all signatures."""
         for path in self._folder.glob(f"{glob.escape(self._name)}.*.nbc"):
             path.unlink(missing_ok=True)
+
+
+class Claimed(Exception):
+    """Another process is compiling this kernel; see `patience`."""
+
+
+_waits = True
+
+
+@contextmanager
+def patience(waits: bool) -> Iterator[None]:
+    """Wait for kernels that other processes compile, as usual; or raise `Claimed` instead."""
+    global _waits
+    before, _waits = _waits, waits
+    try:
+        yield
+    finally:
+        _waits = before
+
+
+def _claim(path: Path) -> tuple[int, Path] | None:
+    """Claim a file that is about to be made: lock a file beside it, until that is closed or the process ends.
+
+    Returns the lock, or None where that is impossible: then two processes may do the same work.
+    """
+    if sys.platform == "win32":
+        return None
+    lock = path.with_suffix(".lock")
+    try:
+        claim = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(claim, fcntl.LOCK_EX | (0 if _waits else fcntl.LOCK_NB))
+    except BlockingIOError:
+        os.close(claim)
+        raise Claimed(path.name) from None
+    except OSError:  # a file system without locks
+        os.close(claim)
+        return None
+    except BaseException:  # Ctrl-C
+        os.close(claim)
+        raise
+    return claim, lock
 
 
 class KernelCache(FunctionCache):
@@ -261,6 +211,7 @@ class KernelCache(FunctionCache):
     """
 
     _impl_class = _KernelPlaces
+    _is_shared = True  # so that a process that compiles claims it
 
     def __init__(self, function: Any, missing: Callable[[], None]) -> None:
         super().__init__(function)
@@ -269,14 +220,36 @@ class KernelCache(FunctionCache):
         shared = getattr(locator, "read_only", None)
         self._shared = shared and _Files(shared, name, locator.get_source_stamp())
         self._missing = missing
+        self._claims: dict[int, tuple[int, Path] | None] = {}  # by thread
+
+    def has(self, signature: Any, target_context: Any) -> bool:
+        """Return whether there is machine code for a signature, as far as its name tells."""
+        key = self._index_key(signature, target_context.codegen())
+        return any(files is not None and files.path(key).exists() for files in (self._cache_file, self._shared))
+
+    def release(self) -> None:
+        """Let other processes compile the kernel, since this thread does not any more."""
+        found = self._claims.pop(threading.get_ident(), None)
+        if found is not None:
+            claim, lock = found
+            lock.unlink(missing_ok=True)
+            os.close(claim)
 
     def _load_overload(self, signature: Any, target_context: Any) -> Any:
+        found = self._read(signature, target_context)
+        if found is None:
+            self._missing()
+            if self._is_shared and self._enabled:
+                path = self._cache_file.path(self._index_key(signature, target_context.codegen()))
+                self._claims[threading.get_ident()] = _claim(path)
+                found = self._read(signature, target_context)  # another process may have compiled it by now
+        return found
+
+    def _read(self, signature: Any, target_context: Any) -> Any:
         found = super()._load_overload(signature, target_context)
         if found is None and self._shared is not None and self._enabled:
             data = self._shared.load(self._index_key(signature, target_context.codegen()))
             found = None if data is None else self._impl.rebuild(target_context, data)
-        if found is None:
-            self._missing()
         return found
 
     def save_overload(self, signature: Any, code: Any) -> None:
@@ -291,6 +264,7 @@ class PartCache(KernelCache):
     """The cache of a part of kernels."""
 
     _impl_class = _PartPlaces
+    _is_shared = False
 
     @staticmethod
     def can_hold(function: Any) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from rlgo.base.bounds import Whole
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import compiling, njit
+from rlgo.base.jit import compile_together, compiling, njit
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, KOMI, board_size
 from rlgo.go.board import (
     BLACK,
@@ -83,9 +83,12 @@ def _compile(size: int) -> None:
     """Compile everything a game needs up front, so that no game stalls midway."""
     with compiling(f"the rules of the game, {size}x{size}"):
         boards, room = new_boards(2, size), size * size
-        _list_moves(boards, False, zobrist(size), np.zeros(room, np.int64), np.zeros(room, np.uint64))
-        _try_move(boards, PASS, BLACK, zobrist(size))
-        area_score(boards[0])
+        compile_together(
+            (area_score, boards[0]),
+            (_try_move, boards, PASS, BLACK, zobrist(size)),
+            (_list_moves, boards, False, zobrist(size), np.zeros(room, np.int64), np.zeros(room, np.uint64)),
+            waits=False,
+        )
 
 
 class Game:

@@ -16,18 +16,19 @@ import numpy as np
 
 from rlgo.base.bounds import One
 from rlgo.base.budget import BATCH_SECONDS, Budget
-from rlgo.base.jit import compiling, njit, seed_sequence
+from rlgo.base.jit import compile_together, compiling, njit, seed_sequence
 from rlgo.base.ram import announce, bytes_of
 from rlgo.base.settings import COUNT, COUNT_OR_0, DEFAULT_KOMI, KOMI, WORKERS, Learning, Policy
 from rlgo.base.threads import started
-from rlgo.features.incremental import reset
+from rlgo.features.incremental import reset, update
 from rlgo.features.rewriting import fuse
 from rlgo.features.shapes import FeatureSet, Table
+from rlgo.go.board import outcome
 from rlgo.go.rules import check_max_moves, make_rules
 from rlgo.learning.optimisers import LearningRule, find_rule, state_of
 from rlgo.learning.scratch import clear_tally, make_scratch
 from rlgo.learning.selfplay import Tally, learn_episodes, play_episodes, tally_dtype
-from rlgo.learning.td import make_memory, write_through
+from rlgo.learning.td import learn_game, make_memory, write_through
 
 _LOOK_SECONDS = 0.5  # between two checks for signals while threads work
 
@@ -111,6 +112,17 @@ class LearnWorker:
     def compile(self) -> None:
         """Compile everything `learn` needs, by learning from no games."""
         with compiling(f"self-play and learning, {self.features.kernels}"):
+            settings, table = (self.policy, self.learning, self._rules, self.max_moves), self.memory.table
+            board, shapes = self._scratch.boards[0], self._scratch.shapes[0]
+            compile_together(
+                (learn_episodes, 0, 0, self._scratch, self.memory, *settings),
+                (reset, board, shapes, table),
+                parts=[
+                    (learn_game, self.episode, 0.0, 0.0, self.learning, self.memory),
+                    (update, board, shapes, table),
+                    (outcome, board, 0.0),
+                ],
+            )
             self.learn(0, 0)
 
     def learn(self, games: int, first: int) -> np.record:

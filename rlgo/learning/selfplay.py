@@ -107,7 +107,7 @@ def learn_episodes(n, first, scratch, memory, policy, learning, rules, max_moves
                 error = learn_game(scratch.episode, z, alpha, learning, memory)
         else:
             finished, evaluations, plies, z, error = _learn_while_playing(
-                scratch, memory, policy, learning, alpha, rules, max_moves
+                memory.scratch.recent, scratch, memory, policy, learning, alpha, rules, max_moves
             )
         tally.evaluations += evaluations
         if finished:
@@ -121,12 +121,15 @@ def learn_episodes(n, first, scratch, memory, policy, learning, rules, max_moves
 
 
 @njit
-def _learn_while_playing(scratch, memory, policy, learning, alpha, rules, max_moves):
+def _learn_while_playing(recent, scratch, memory, policy, learning, alpha, rules, max_moves):
     """Play one game with `update = "step"`. A game that exceeds the length cap has changed the weights, too.
 
+    recent : that of memory.scratch; compiles to nothing if it is None
     Returns (finished, afterstates considered, moves, z, sum of |delta V_t|).
     """
-    b, sh, episode, recent = scratch.boards[1], scratch.shapes[1], scratch.episode, memory.scratch.recent
+    if recent is None:
+        return False, 0, 0, 0.0, 0.0
+    b, sh, episode = scratch.boards[1], scratch.shapes[1], scratch.episode
     plies = learning.plies
     evaluations = 0
     error = 0.0

@@ -159,7 +159,8 @@ def episode_dtype(size: int, room: int = 0) -> np.dtype:
 class UpdateScratch(NamedTuple):
     """Scratch of the update, one per worker; n weights, W windows.
 
-    Arrays that the settings do not need are empty: those for NORM2, and those for STEP.
+    Arrays that the settings do not need are empty: those for NORM2, and those for STEP. Without `recent`, updates after
+    every step are not even compiled.
     """
 
     touched: np.ndarray  # int32[n + 2]: weights changed by this update ...
@@ -169,7 +170,7 @@ class UpdateScratch(NamedTuple):
     traced: np.ndarray  # int32[2, n + 1]: weights with a trace ...
     is_traced: np.ndarray  # uint8[2, n + 1]: ... whether a weight is among them (a trace may cancel to 0) ...
     n_traced: np.ndarray  # int64[2]: ... and how many
-    recent: np.ndarray  # uint32[3, W]: configurations of the last states, for STEP
+    recent: np.ndarray | None  # uint32[3, W]: configurations of the last states, for STEP
     occurrences: np.ndarray  # int64[n + 1]: how often each weight's shapes occurred in the states learned from
 
 
@@ -209,7 +210,7 @@ def _make_scratch(n: int, n_windows: int, learning: Learning) -> UpdateScratch:
         np.zeros((2, n_traces), np.int32),
         np.zeros((2, n_traces), np.uint8),
         np.zeros(2, np.int64),
-        np.zeros((3, n_windows), np.uint32),
+        np.zeros((3, n_windows), np.uint32) if n_traces else None,
         np.zeros(n, np.int64),
     )
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from rlgo.base.jit import compiling, copy_record, make_rng, njit
+from rlgo.base.jit import compile_together, compiling, copy_record, make_rng, njit
 from rlgo.base.settings import COUNT
 from rlgo.go.board import BLACK, BORDER, EMPTY, WHITE, new_boards
 from rlgo.go.coords import from_row_col
@@ -49,6 +50,14 @@ def play_out_owners(boards, policy, r, rules, n, rng, owned):
     return wins
 
 
+def _call(game: Game, n: int, seed: Seed) -> tuple[tuple[Any, ...], np.ndarray]:
+    """Return the arguments of `play_out_owners` for n playouts from a position, and the array that it fills."""
+    boards, owned = new_boards(2, game.size), np.zeros(len(game.board.color), np.int64)
+    boards[0] = game.board
+    policy, rules = DefaultPolicy(mercy=False), make_rules(game.size, game.komi)
+    return (boards, policy, new_rollout(game.size), rules, n, make_rng(seed), owned), owned
+
+
 class Ownership:
     """Results of many playouts of a position.
 
@@ -80,13 +89,17 @@ class Ownership:
         ------
         RlgoError : for a number of playouts below 1
         """
-        size, playouts = game.size, COUNT.check("playouts", playouts)
-        boards, r, owned = new_boards(2, size), new_rollout(size), np.zeros(len(game.board.color), np.int64)
-        boards[0] = game.board
-        policy = DefaultPolicy(mercy=False)
-        with compiling(f"ownership, {size}x{size}"):
-            wins = play_out_owners(boards, policy, r, make_rules(size, game.komi), playouts, make_rng(seed), owned)
+        playouts = COUNT.check("playouts", playouts)
+        call, owned = _call(game, playouts, seed)
+        with compiling(f"ownership, {game.size}x{game.size}"):
+            wins = play_out_owners(*call)
         return cls(game, owned / playouts, wins / playouts)
+
+    @staticmethod
+    def prepare(size: int) -> None:
+        """Compile what the ownership of a board needs, in a second process if there is one (`jit.compile_together`)."""
+        with compiling(f"ownership, {size}x{size}"):
+            compile_together((play_out_owners, *_call(Game(size), 1, 0)[0]), waits=False)
 
     @classmethod
     def after(

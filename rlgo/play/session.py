@@ -238,7 +238,7 @@ class GameSession:
         player.stop = self._stops
         player.warm_up()
         if not self.all_alive:
-            Ownership.of(Game(size), 1)
+            Ownership.prepare(size)
 
     def set_time(self, settings: TimeSettings | None) -> None:
         """Set the clock by these settings, or remove it (None)."""

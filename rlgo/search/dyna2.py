@@ -94,6 +94,8 @@ class Dyna2(TdSearch):
     'E5'
     """
 
+    _long: tuple[Weights, np.record] | None = None  # the long-term memory and the position of `analyses`
+
     def __init__(
         self,
         size: int = DEFAULT_SIZE,
@@ -184,17 +186,21 @@ class Dyna2(TdSearch):
 
     def analyses(self) -> dict[str, np.ndarray]:
         """Return maps of V after each legal move: ``value`` by both memories, ``long-term`` by that memory alone."""
-        return {**super().analyses(), "long-term": self._long_values[:-1].reshape(self.features.size, -1)}
+        values = np.full_like(self.values, np.nan)
+        if self._long is not None:
+            weights, board = self._long
+            values = ValueFunction(weights).afterstates(board)
+        return {**super().analyses(), "long-term": values[:-1].reshape(self.features.size, -1)}
 
     def keep_values(self, game: Game, memory: np.ndarray) -> None:
-        """Keep V after each move by both memories, and by the long-term one alone; see `TdSearch.keep_values`."""
+        """Keep V after each move by both memories, and what that by the long-term one alone is computed from."""
         super().keep_values(game, memory)
         if self.long_term is not None:
-            self._long_values = ValueFunction(self.long_term).afterstates(game.board)
+            self._long = self.long_term, game.board.copy()
 
     def _forget_values(self) -> None:
         super()._forget_values()
-        self._long_values = np.full_like(self.values, np.nan)
+        self._long = None
 
     def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
         """Return V-bar after each move in the position of `game`; see `TdSearch.evaluate`."""
@@ -261,6 +267,9 @@ class Dyna2(TdSearch):
         if self._apart:
             assert self.long_term is not None
             reset(self.scratch[0].boards[0], self._long_shapes[0], self.long_term.table())
+
+    def _kernels(self) -> tuple[list[Any], list[Any]]:
+        return ([], []) if self._apart else super()._kernels()
 
     def simulate(self, worker: int, komi: float, work: np.ndarray) -> bool:
         """Run simulations with the memories together or apart; see `TdSearch.simulate`."""

@@ -15,14 +15,23 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from rlgo.base.bounds import Key, One, OrNone, OrWord, Switch, Whole, checked
 from rlgo.base.budget import SLICE_SECONDS, Budget, check_budget, shorter
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import atomic_add, compiling, copy_record, inline, inline_once, njit, seed_sequence
+from rlgo.base.jit import (
+    atomic_add,
+    compile_together,
+    compiling,
+    copy_record,
+    inline,
+    inline_once,
+    njit,
+    seed_sequence,
+)
 from rlgo.base.ram import announce
 from rlgo.base.settings import (
     COUNT,
@@ -318,6 +327,7 @@ class TdSearch(Player):
         self._make_room()
         self.tally = self.scratch[0].tally
         self._forget_values()
+        self._is_warm = False
 
     def _make_room(self) -> None:
         """Allocate the copies of the memory for threads, and the change logs to synchronise them."""
@@ -520,8 +530,32 @@ class TdSearch(Player):
 
     def _warm_up(self, game: Game) -> None:
         with compiling(f"{self.name}, {game.size}x{game.size}, {self.features.name}"):
+            if not self._is_warm:
+                calls, parts = self._kernels()
+                compile_together(*calls, parts=parts)
+                self._is_warm = True
             self.begin(game)
             self.run(game.komi, 0, 0)
+
+    def _kernels(self) -> tuple[list[Any], list[Any]]:
+        """Return the calls of kernels that a search makes, and parts of them, for `compile_together`."""
+        scratch, table = self.scratch[0], self.features.table_of(self.theta_bar)
+        settings = SearchSettings(self.policy, self.learning, self.simulation, self.default)
+        change_log = self._change_logs[0] if self._change_logs else None
+        work, rules, board = np.zeros(2, np.int64), make_rules(self.features.size, 0.0), scratch.boards[0]
+        values = np.zeros(len(self.values))
+        calls = [
+            (simulate, work, scratch, table, self._learns, settings, rules, change_log),
+            (is_hopeless, board, 0.0),
+            (all_afterstates, board, self._shapes, table, self.learning.value, values),
+            (reset, board, scratch.shapes[0], table),
+        ]
+        parts = [
+            (learn_game_unshared, scratch.episode, 0.0, 0.0, self.learning, table, self._learns, change_log),
+            (update, board, scratch.shapes[0], table),
+            (step_rollout, board, self.default, scratch.rollout, rules, scratch.rng),
+        ]
+        return calls, parts
 
     def begin(self, game: Game) -> None:
         """Prepare for simulations from the position of `game`."""

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlgo.base.cache_folders import CACHE_DIR
 from rlgo.base.errors import RlgoError
 from rlgo.base.jit import make_rng, seed_sequence
-from rlgo.base.machine_code import CACHE_DIR
 from rlgo.base.settings import Learning, Policy
 from rlgo.features.shapes import make_features
 from rlgo.go.rules import check_max_moves

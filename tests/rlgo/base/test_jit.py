@@ -15,7 +15,7 @@ import numba
 import numpy as np
 import pytest
 
-from rlgo.base import jit, machine_code
+from rlgo.base import cache_folders, jit, machine_code
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -27,8 +27,8 @@ def test_old_machine_code_is_deleted_and_nothing_else(tmp_path: Path, monkeypatc
             (tmp_path / name).mkdir()
             (tmp_path / name / "file").touch()
             os.utime(tmp_path / name, (i, i))
-    now = machine_code._cache_folders().written
-    machine_code._cache_folders()
+    now = cache_folders._cache_folders().written
+    cache_folders._cache_folders()
     assert {path.name for path in tmp_path.glob("kernels-*")} == {"kernels-3", "kernels-4", "kernels-5", now.name}
     assert len([*tmp_path.glob("photos-*/file")]) == 6
 
@@ -95,10 +95,10 @@ def test_long_compiling_shows_that_it_goes_on(monkeypatch, capsys) -> None:
 
 def test_another_numpy_has_machine_code_of_its_own(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("RLGO_CACHE_DIR", str(tmp_path))
-    here = machine_code._cache_folders().written
-    assert machine_code._cache_folders().written == here
+    here = cache_folders._cache_folders().written
+    assert cache_folders._cache_folders().written == here
     monkeypatch.setattr("numpy.__version__", "9.9")
-    assert machine_code._cache_folders().written != here
+    assert cache_folders._cache_folders().written != here
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
@@ -194,15 +194,15 @@ def test_a_private_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypat
     """Machine code is loaded without a check: whoever can write it can run it."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("RLGO_CACHE_DIR", "unchanged")
-    own = machine_code._private_folder("")
-    assert machine_code._private_folder("") == own
+    own = cache_folders._private_folder("")
+    assert cache_folders._private_folder("") == own
     own.chmod(0o777)
-    other = machine_code._private_folder("")
+    other = cache_folders._private_folder("")
     assert other != own
     assert other.stat().st_mode & 0o077 == 0
     own.rmdir()
     own.symlink_to(other)
-    assert machine_code._private_folder("") not in (own, other)
+    assert cache_folders._private_folder("") not in (own, other)
 
 
 def test_without_a_home_the_cache_is_among_the_temporary_files(tmp_path: Path, monkeypatch) -> None:
@@ -210,7 +210,7 @@ def test_without_a_home_the_cache_is_among_the_temporary_files(tmp_path: Path, m
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    found = machine_code._cache_folders()
+    found = cache_folders._cache_folders()
     assert found.read_only is None
     assert found.written.parent.parent == tmp_path
     assert not (Path.cwd() / "~").exists()

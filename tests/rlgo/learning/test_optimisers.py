@@ -160,6 +160,7 @@ def test_what_workers_learned_of_their_steps_is_merged_like_their_weights() -> N
 def test_arrays_that_settings_do_not_need_are_empty() -> None:
     scratch = make_memory(FEATURES, learning_of()).scratch
     assert scratch.trace.size == scratch.traced.size == scratch.is_traced.size == scratch.counts.size == 0
+    assert scratch.recent is None
     scratch = make_memory(FEATURES, learning_of(update="step", normalise="norm2")).scratch
     assert scratch.trace.shape == (2, FEATURES.n_weights + 1)
     assert scratch.counts.shape == (FEATURES.n_weights + 1,)
