@@ -31,7 +31,6 @@ import numpy as np
 from numba.core import cgutils, types
 from numba.core.types.misc import unliteral
 from numba.extending import intrinsic, overload
-from numba.np.arrayobj import make_array
 
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.machine_code import CACHE_DIR, KernelCache, PartCache
@@ -295,6 +294,8 @@ def compare_and_swap(array, i, expected, value):
 
 
 def _pointer(context, builder, array_type, array, i):
+    from numba.np.arrayobj import make_array  # part of what only compiling needs
+
     struct = make_array(array_type)(context, builder, value=array)
     return cgutils.get_item_pointer(context, builder, array_type, struct, [i], wraparound=False)
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from rlgo.base.parts import rebuild_part, reduce_part
@@ -269,6 +270,16 @@ class KernelCache(FunctionCache):
         shared = getattr(locator, "read_only", None)
         self._shared = shared and _Files(shared, name, locator.get_source_stamp())
         self._missing = missing
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Return what was compiled for a signature, or None.
+
+        numba would load all that it knows of Python's and numpy's functions first, scipy included, which takes longer
+        than everything else. Only its compiler needs them, and loads them itself.
+        """
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(signature, target_context)
 
     def _load_overload(self, signature: Any, target_context: Any) -> Any:
         found = super()._load_overload(signature, target_context)
