@@ -129,13 +129,18 @@ class _Work:
     def __init__(self, what: str):
         self.what = what
         self.start = 0.0  # of compiling; 0 before it
+        self.end = ""  # what the line with the seconds begins with
         self.is_over = threading.Event()
 
     def announce(self) -> None:
         """Say on stderr that something is compiled, and then show that it goes on."""
         self.start = time.perf_counter()
-        print(f"compiling {self.what} (first use only) ...", end=" ", file=sys.stderr, flush=True)
-        threading.Thread(target=self._tick, daemon=True).start()
+        in_front = threading.current_thread() is threading.main_thread()  # otherwise others may write meanwhile
+        print(f"compiling {self.what} (first use only) ...", end=" " if in_front else "\n", file=sys.stderr, flush=True)
+        if in_front:
+            threading.Thread(target=self._tick, daemon=True).start()
+        else:
+            self.end = f"compiling {self.what}: "
 
     def _tick(self) -> None:
         while not self.is_over.wait(_TICK_SECONDS):
@@ -164,12 +169,12 @@ def compiling(what: str) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if work.start:
+        if work.start and not work.end:
             print(file=sys.stderr)
         raise
     else:
         if work.start:
-            print(f"{time.perf_counter() - work.start:.0f} s", file=sys.stderr, flush=True)
+            print(f"{work.end}{time.perf_counter() - work.start:.0f} s", file=sys.stderr, flush=True)
     finally:
         work.is_over.set()
         _work.remove(work)

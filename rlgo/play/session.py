@@ -125,8 +125,7 @@ class GameSession:
         if ready is None:
             self._start_player()
         else:
-            self._start = in_background(self._start_player)
-            self._start.add_done_callback(lambda start: ready(start.exception()))
+            self._start = in_background(lambda: self._start_in_thread(ready))
 
     def __repr__(self) -> str:
         return f"<GameSession of {self._player!r}: {self.game!r}>"
@@ -144,6 +143,11 @@ class GameSession:
     @player.setter
     def player(self, player: Player) -> None:
         self._player = player
+
+    @property
+    def name(self) -> str:
+        """The player's name."""
+        return self._player.name
 
     @property
     def is_ready(self) -> bool:
@@ -231,8 +235,7 @@ class GameSession:
         result : as in SGF; None: `final_result`
         comments : on the moves, by their numbers from 1
         """
-        name = self._player.name
-        black, white = (opponent, name) if color == BLACK else (name, opponent)
+        black, white = (opponent, self.name) if color == BLACK else (self.name, opponent)
         return write_sgf(self.game, black, white, result or self.final_result(), comments=comments)
 
     def close(self) -> None:
@@ -258,7 +261,7 @@ class GameSession:
                 return self._player
             if size not in self._made:
                 if self._make is None or not self._made:
-                    raise RlgoError(f"{self._player.name} plays on {known_sizes(self._player.sizes)}")
+                    raise RlgoError(f"{self.name} plays on {known_sizes(self._player.sizes)}")
                 player = self._make(size)
                 self._prepare(player, size)
                 self._made[size] = player
@@ -279,6 +282,14 @@ class GameSession:
         self._prepare(player, self.game.size)
         player.start_clock(self.clock.settings)
         player.new_game()
+
+    def _start_in_thread(self, ready: Callable[[BaseException | None], None]) -> None:
+        try:
+            self._start_player()
+        except BaseException as error:
+            ready(error)
+            raise
+        ready(None)
 
     def set_time(self, settings: TimeSettings | None) -> None:
         """Set the clock by these settings, or remove it (None). No clock starts before the player is ready."""
@@ -450,7 +461,7 @@ class GameSession:
                 p = int(choose(game))
             why = None if p == RESIGN else game.why_illegal(p)
             if why is not None:
-                raise RlgoError(f"{self.player.name} chose an illegal move: {why}")
+                raise RlgoError(f"{self.name} chose an illegal move: {why}")
         finally:
             seconds, budget = time.monotonic() - start, self.player.limit
             if timed:

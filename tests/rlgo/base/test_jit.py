@@ -93,6 +93,18 @@ def test_long_compiling_shows_that_it_goes_on(monkeypatch, capsys) -> None:
     assert told.startswith("compiling a game that takes long, 9x9 (first use only) ... ..")
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_compiling_in_a_thread_is_told_in_whole_lines(capsys) -> None:
+    def work() -> None:
+        with jit.compiling("a game"):
+            jit._announce()
+
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(work).result()
+    told = capsys.readouterr().err
+    assert re.fullmatch(r"compiling a game \(first use only\) \.\.\.\ncompiling a game: 0 s\n", told)
+
+
 def test_another_numpy_has_machine_code_of_its_own(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("RLGO_CACHE_DIR", str(tmp_path))
     here = machine_code._cache_folders().written
