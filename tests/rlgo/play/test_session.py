@@ -70,11 +70,15 @@ def test_a_player_may_get_ready_during_the_game(monkeypatch: pytest.MonkeyPatch)
     assert session.name == "scripted"
     assert (told, player.asked, player.games) == ([], [], 0)
 
-    def get_ready() -> None:
+    assert session._start is not None
+    wait = session._start.result
+
+    def get_ready(seconds: float | None = None) -> None:
         now[0] += 1_000.0
         player.may.set()
+        wait(seconds)
 
-    threading.Timer(0, get_ready).start()
+    monkeypatch.setattr(session._start, "result", get_ready)
     assert session.genmove() == at("E5")
     assert session.is_ready
     assert (told, player.asked, player.games) == ([None], [WHITE], 1)
