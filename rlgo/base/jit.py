@@ -71,6 +71,8 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
         if numba.config.DISABLE_JIT:
             return dispatcher  # a plain function
         dispatcher._cache = KernelCache(f, _announce)
+        # numba loads packages that extend it before each first call; the compiler does so again, if it is needed.
+        dispatcher._compilation_chain_init_hook = lambda: None
         return _as_parts(dispatcher, options)
 
     return decorate if function is None else decorate(function)
