@@ -37,6 +37,7 @@ from numba.extending import intrinsic, overload
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.machine_code import CACHE_DIR, KernelCache, PartCache
 from rlgo.base.parts import PartCompiler
+from rlgo.base.ram import on_own_cache_lines
 from rlgo.base.sources import kernel_digest
 
 _TICK_SECONDS = 5.0  # between two dots while something is compiled
@@ -206,7 +207,9 @@ def seed_sequence(seed: Any) -> np.random.SeedSequence:
 
 def make_rng(seed: int | np.random.SeedSequence | None) -> np.ndarray:
     """Make the random state that compiled code draws from: uint64[1]."""
-    return seed_sequence(seed).generate_state(1, np.uint64)
+    state = on_own_cache_lines(np.uint64)
+    state[:] = seed_sequence(seed).generate_state(1, np.uint64)
+    return state
 
 
 @inline
