@@ -91,8 +91,8 @@ app = _app_of(_GROUPS)
 def _app_for(argv: Sequence[str]) -> typer.Typer:
     """Return the app with the commands that these arguments can need: to make all of them takes 0.1 s."""
     for group, name in _GROUPS:
-        names = [name] if name else [command.name for command in group.registered_commands]
-        if argv and argv[0] in names:
+        own = [command.name for command in group.registered_commands] + [g.name for g in group.registered_groups]
+        if argv and argv[0] in ([name] if name else own):
             return _app_of([(group, name)])
     return app
 
