@@ -37,6 +37,7 @@ from mcts.tree import (
 from mcts.uct import ucb1
 from mcts.waiting import COLLIDED, Waiting, must_wait, wait_for_answer
 from rlgo.base.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
+from rlgo.base.ram import on_own_cache_lines
 from rlgo.base.settings import LOGISTIC
 from rlgo.features.incremental import reset, shapes_dtype, update
 from rlgo.go.board import BLACK, PASS, board_dtype, outcome, play
@@ -47,7 +48,6 @@ from rlgo.moves.rollout import LEARNED, DefaultPolicy, begin_rollout, is_hopeles
 from rlgo.network.parameters import Parameters
 
 DONE, NEEDS_ANSWERS, FULL = 0, 1, 2  # why `simulate` returned
-_TWO_CACHE_LINES = 128  # bytes that a processor may transfer at once
 
 
 # ---------------------------------------------------------------------------------------------
@@ -161,25 +161,17 @@ def new_workspace(
     knows_patterns : whether the prior knowledge has learned patterns
     network : that of the prior knowledge
     """
-    rng = _on_own_cache_lines(np.dtype(np.uint64))
-    rng[:] = make_rng(seed)
     return Workspace(
-        _on_own_cache_lines(board_dtype(size))[0],
-        _on_own_cache_lines(path_dtype(size))[0],
-        _on_own_cache_lines(shapes_dtype(size, room))[0],
-        _on_own_cache_lines(rollout_dtype(size))[0],
-        rng,
-        Waiting(np.zeros(slots, path_dtype(size)), _on_own_cache_lines(np.dtype(np.int64)), counts),
-        _on_own_cache_lines(tally_dtype())[0],
+        on_own_cache_lines(board_dtype(size))[0],
+        on_own_cache_lines(path_dtype(size))[0],
+        on_own_cache_lines(shapes_dtype(size, room))[0],
+        on_own_cache_lines(rollout_dtype(size))[0],
+        make_rng(seed),
+        Waiting(np.zeros(slots, path_dtype(size)), on_own_cache_lines(np.int64), counts),
+        on_own_cache_lines(tally_dtype())[0],
         new_pattern_scratch(size) if knows_patterns else None,
         None if network is None else new_network_workspace(size, network),
     )
-
-
-def _on_own_cache_lines(dtype: np.dtype) -> np.ndarray:
-    """Return one zero on its own cache line: threads that write to the same line slow each other down."""
-    room = np.zeros(dtype.itemsize + 2 * _TWO_CACHE_LINES, np.uint8)
-    return room[_TWO_CACHE_LINES : _TWO_CACHE_LINES + dtype.itemsize].view(dtype)
 
 
 # ---------------------------------------------------------------------------------------------

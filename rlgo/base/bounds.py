@@ -295,16 +295,20 @@ def checked(cls: type[_Tuple]) -> type[_Tuple]:
 
 def bounds_of(cls: type) -> Iterator[tuple[str, Any]]:
     """Yield the name and the bound of each field of a NamedTuple of settings: `Number`, `Whole`, `Choice`, `Switch`."""
-    for name, hint in get_type_hints(cls, include_extras=True).items():
+    for name, hint in _hints_of(cls).items():
         kind = getattr(hint, "__origin__", hint)  # the annotated type
         own = Switch() if kind is bool else One(kind)
         yield name, next((note for note in getattr(hint, "__metadata__", ()) if hasattr(note, "check")), own)
 
 
+@functools.cache
+def _hints_of(cls: type) -> Mapping[str, Any]:
+    return get_type_hints(cls, include_extras=True)
+
+
 def keys_of(cls: type) -> dict[str, Key]:
     """Return the `Key` of each field of a NamedTuple that people may set."""
-    hints = get_type_hints(cls, include_extras=True).items()
-    notes = ((name, note) for name, hint in hints for note in getattr(hint, "__metadata__", ()))
+    notes = ((name, note) for name, hint in _hints_of(cls).items() for note in getattr(hint, "__metadata__", ()))
     return {name: note for name, note in notes if isinstance(note, Key)}
 
 

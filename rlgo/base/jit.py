@@ -17,6 +17,8 @@ How kernels are written
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
 import threading
@@ -34,6 +36,7 @@ from numba.extending import intrinsic, overload
 
 from rlgo.base.cache_folders import CACHE_DIR
 from rlgo.base.errors import RlgoError, shown
+from rlgo.base.ram import on_own_cache_lines
 from rlgo.base.sources import kernel_digest
 
 PLAIN = os.environ.get("RLGO_PLAIN_NUMBA") == "1"  # use numba's public interface alone
@@ -58,6 +61,8 @@ _unliteral = types.unliteral  # type: ignore[attr-defined]  # which numba does e
 _TICK_SECONDS = 5.0  # between two dots while something is compiled
 
 numba.config.CACHE_DIR = str(CACHE_DIR / f"others-{kernel_digest()}")  # for users' kernels, which call ours
+# The process is about to end: without this, Python looks for cycles among all of numba's objects first, for 0.1 s.
+atexit.register(gc.freeze)
 # Vectorise sums over short constant loops (off in numba by default): 18 ns against 83 ns for
 # `incremental._renew_strip`.
 numba.config.SLP_VECTORIZE = 1
@@ -100,6 +105,8 @@ def njit(function: Any = None, allocates: bool = False, **options: Any) -> Any:
                 cache.release()
 
         dispatcher.compile = compile_claimed
+        # numba loads packages that extend it before each first call; the compiler does so again, if it is needed.
+        dispatcher._compilation_chain_init_hook = lambda: None
         return _as_parts(dispatcher, options)
 
     return decorate if function is None else decorate(function)
@@ -231,13 +238,18 @@ class _Work:
     def __init__(self, what: str):
         self.what = what
         self.start = 0.0  # of compiling; 0 before it
+        self.end = ""  # what the line with the seconds begins with
         self.is_over = threading.Event()
 
     def announce(self) -> None:
         """Say on stderr that something is compiled, and then show that it goes on."""
         self.start = time.perf_counter()
-        print(f"compiling {self.what} (first use only) ...", end=" ", file=sys.stderr, flush=True)
-        threading.Thread(target=self._tick, daemon=True).start()
+        in_front = threading.current_thread() is threading.main_thread()  # otherwise others may write meanwhile
+        print(f"compiling {self.what} (first use only) ...", end=" " if in_front else "\n", file=sys.stderr, flush=True)
+        if in_front:
+            threading.Thread(target=self._tick, daemon=True).start()
+        else:
+            self.end = f"compiling {self.what}: "
 
     def _tick(self) -> None:
         while not self.is_over.wait(_TICK_SECONDS):
@@ -278,12 +290,12 @@ def compiling(what: str) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if work.start:
+        if work.start and not work.end:
             print(file=sys.stderr)
         raise
     else:
         if work.start:
-            print(f"{time.perf_counter() - work.start:.0f} s", file=sys.stderr, flush=True)
+            print(f"{work.end}{time.perf_counter() - work.start:.0f} s", file=sys.stderr, flush=True)
     finally:
         work.is_over.set()
         _work.remove(work)
@@ -313,7 +325,9 @@ def seed_sequence(seed: Any) -> np.random.SeedSequence:
 
 def make_rng(seed: int | np.random.SeedSequence | None) -> np.ndarray:
     """Make the random state that compiled code draws from: uint64[1]."""
-    return seed_sequence(seed).generate_state(1, np.uint64)
+    state = on_own_cache_lines(np.uint64)
+    state[:] = seed_sequence(seed).generate_state(1, np.uint64)
+    return state
 
 
 @inline

@@ -22,7 +22,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.compiler import CompileResult
+from numba.core.environment import Environment, lookup_environment
+from numba.core.runtime import _nrt_python
 from numba.core.serialize import dumps
 
 from rlgo.base.cache_folders import CACHE_DIR, folder_for, read_only
@@ -82,9 +86,39 @@ class _CopiesShare(_CacheLocator):
 
 
 class _KernelPlaces(CompileResultCacheImpl):
-    """numba's cache of compiled functions, with our own location for ours; tests' and users' stay in numba's."""
+    """numba's cache of compiled functions, with our own location for ours; tests' and users' stay in numba's.
+
+    What Python calls is kept, and no more. numba also keeps the code that callers link, which they have as parts, and
+    imports the modules of all functions that were called, scipy among them.
+    """
 
     _locator_classes = [_CopiesShare, *CompileResultCacheImpl._locator_classes]  # noqa: RUF012  # as in numba
+
+    def reduce(self, result: Any) -> tuple[Any, ...]:
+        (name, kind, (code, _)), *rest, environments = result._reduce()
+        library = name, kind, (code, _names_only(result.library._get_module_for_linking()))
+        return library, *rest, [(e.env_name, e.globals["__name__"], e.consts) for e in environments]
+
+    def rebuild(self, target_context: Any, data: tuple[Any, ...]) -> Any:
+        *rest, environments = data
+        return CompileResult._rebuild(target_context, *rest, tuple(_environment(*e) for e in environments))
+
+
+def _names_only(module: Any) -> bytes:
+    """Return the bitcode of a module that defines the same names, as nothing: numba looks them up there."""
+    functions = [f'define void @"{f.name}"() {{ ret void }}' for f in module.functions if not f.is_declaration]
+    values = [f'@"{v.name}" = global i8 0' for v in module.global_variables if not v.is_declaration]
+    code: bytes = llvm.parse_assembly("\n".join([*values, *functions])).as_bitcode()
+    return code
+
+
+def _environment(name: str, module: str, constants: list[Any]) -> Environment:
+    """Return the environment of a function that a kernel calls, without its module: no kernel looks up globals."""
+    found = lookup_environment(name)
+    if found is None:
+        found = Environment._memo[name] = Environment({"__name__": module})
+        found.env_name, found.consts[:] = name, constants
+    return found
 
 
 class _PartsShare(_CopiesShare):
@@ -199,6 +233,9 @@ def _claim(path: Path) -> tuple[int, Path] | None:
     return claim, lock
 
 
+_opening = threading.RLock()
+
+
 class KernelCache(FunctionCache):
     """numba's cache of one function, in files of our own.
 
@@ -214,13 +251,19 @@ class KernelCache(FunctionCache):
     _is_shared = True  # so that a process that compiles claims it
 
     def __init__(self, function: Any, missing: Callable[[], None]) -> None:
-        super().__init__(function)
-        locator, name = self._impl.locator, self._impl.filename_base
-        self._cache_file = _Files(Path(self.cache_path), name, locator.get_source_stamp())
-        shared = getattr(locator, "read_only", None)
-        self._shared = shared and _Files(shared, name, locator.get_source_stamp())
-        self._missing = missing
+        self._function, self._missing = function, missing
         self._claims: dict[int, tuple[int, Path] | None] = {}  # by thread
+
+    def __getattr__(self, name: str) -> Any:
+        """Do the rest of the initialisation when it is needed: most functions are compiled as parts of others only."""
+        with _opening:
+            if "_impl" not in self.__dict__ and not name.startswith("__"):
+                super().__init__(self._function)
+                locator, base = self._impl.locator, self._impl.filename_base
+                self._cache_file = _Files(Path(self.cache_path), base, locator.get_source_stamp())
+                shared = getattr(locator, "read_only", None)
+                self._shared = shared and _Files(shared, base, locator.get_source_stamp())
+        return self.__getattribute__(name)
 
     def has(self, signature: Any, target_context: Any) -> bool:
         """Return whether there is machine code for a signature, as far as its name tells."""
@@ -234,6 +277,16 @@ class KernelCache(FunctionCache):
             claim, lock = found
             lock.unlink(missing_ok=True)
             os.close(claim)
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Return what was compiled for a signature, or None.
+
+        numba would load all that it knows of Python's and numpy's functions first, scipy included, which takes longer
+        than everything else. Only its compiler needs them, and loads them itself.
+        """
+        _register_runtime()
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(signature, target_context)
 
     def _load_overload(self, signature: Any, target_context: Any) -> Any:
         found = self._read(signature, target_context)
@@ -258,6 +311,13 @@ class KernelCache(FunctionCache):
             super().save_overload(signature, code)
         except OSError as error:
             _say_what_is_lost(error.strerror)
+
+
+@cache
+def _register_runtime() -> None:
+    """Name the functions of numba's runtime that machine code calls; numba does it when it begins to compile."""
+    for name, address in _nrt_python.c_helpers.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 class PartCache(KernelCache):

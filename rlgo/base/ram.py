@@ -1,6 +1,6 @@
-"""Memory limits: large allocations are announced beforehand, and refused if they exceed what the machine has.
+"""Memory: limits of large allocations, and cache lines of threads.
 
-Start reading at `announce`.
+Start reading at `announce`, which refuses what the machine has no memory for.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from rlgo.base.errors import RlgoError
 _GB = 10**9
 _SAID_FROM = _GB  # bytes; less is not announced
 _said: set[tuple[str, float]] = set()  # announce once, though a match makes a player for each game
+_TWO_CACHE_LINES = 128  # bytes that a processor may transfer at once
 _LIMIT = Path("/sys/fs/cgroup/memory.max")  # limit of a container on Linux
 
 
@@ -58,3 +59,18 @@ def machine_bytes() -> float:
 def bytes_of(*values: Any) -> int:
     """Add up the memory of arrays and of tuples of arrays."""
     return sum(bytes_of(*value) if isinstance(value, tuple) else np.asarray(value).nbytes for value in values)
+
+
+def on_own_cache_lines(dtype: Any, n: int = 1) -> np.ndarray:
+    """Make an array of n zeros with cache lines of its own, for a thread that writes to it.
+
+    Threads that write to the same cache line slow each other down, the more the farther apart their cores are. numpy
+    puts small arrays that are made one after the other 32 bytes apart.
+
+    >>> from rlgo.base.ram import on_own_cache_lines
+    >>> on_own_cache_lines("i4", 2)
+    array([0, 0], dtype=int32)
+    """
+    dtype = np.dtype(dtype)
+    room = np.zeros(n * dtype.itemsize + 2 * _TWO_CACHE_LINES, np.uint8)
+    return room[_TWO_CACHE_LINES : _TWO_CACHE_LINES + n * dtype.itemsize].view(dtype)

@@ -6,8 +6,6 @@ are at the root, next to the package.
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.resources
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,6 +16,8 @@ from rlgo.base.files import user_path
 
 def version() -> str:
     """Return the version of the installed distribution; ``unknown`` in a source tree that was never installed."""
+    import importlib.metadata  # slow to load
+
     try:
         return importlib.metadata.version("rlgo")
     except importlib.metadata.PackageNotFoundError:
@@ -25,7 +25,7 @@ def version() -> str:
 
 
 def _folder(name: str) -> Path:
-    package = Path(str(importlib.resources.files("rlgo")))
+    package = Path(__file__).resolve().parents[1]
     for folder in (package / name, package.parent / name):
         if folder.is_dir():
             return folder

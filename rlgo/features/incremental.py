@@ -18,6 +18,7 @@ from functools import cache
 import numpy as np
 
 from rlgo.base.jit import has_field, inline, njit
+from rlgo.base.ram import on_own_cache_lines
 from rlgo.features.other_windows import (
     follow_others,
     forget_gains,
@@ -90,7 +91,7 @@ def shapes_dtype(size: int, room: int = 0) -> np.dtype:
 
 def new_shapes(n: int, size: int, room: int = 0) -> np.ndarray:
     """Make n records of `shapes_dtype(size, room)`; each needs a `reset` before use."""
-    return np.zeros(n, shapes_dtype(size, room))
+    return on_own_cache_lines(shapes_dtype(size, room), n)
 
 
 @inline

@@ -304,6 +304,7 @@ class FeatureSet:
         g.n_double = sum(not self._has_one_table(name) for name, _, _ in self.windows)
         end = 0
         canonical = []
+        cell_point, n_cells, ld_base, li_base = g.cell_point, g.n_cells, g.ld_base, g.li_base
         for w, ((name, row, col), form) in enumerate(zip(self.windows, self.forms, strict=True)):
             sharing = self.sharing_of(name)
             images = [move_window(i, form, row, col, n) for i in (range(8) if sharing in OVER_ORBITS else range(1))]
@@ -314,10 +315,10 @@ class FeatureSet:
                 start[key] = end
                 self.parts.append(Part(end, name, "LD", *images[symmetry]))
                 end += kind_of(name).span(form)
-            g.n_cells[w] = len(form.cells)
+            n_cells[w] = len(form.cells)
             for j, i in form.cells:
                 moved = move_cell(symmetry, j, i, form)
-                g.cell_point[w, images[symmetry][0].cells.index(moved)] = from_row_col(row + j, col + i, n)
+                cell_point[w, images[symmetry][0].cells.index(moved)] = from_row_col(row + j, col + i, n)
         # They are followed by the location-independent tables, one for each form.
         anywhere: dict[tuple[str, Form], int] = {}
         for name, form, _, _ in canonical:
@@ -331,7 +332,7 @@ class FeatureSet:
         self._end = end
         for w, key in enumerate(canonical):
             own = anywhere.get(key[:2], end)  # behind the end there are zeros
-            g.ld_base[w], g.li_base[w] = (start[key], own) if key in start else (own, end)
+            ld_base[w], li_base[w] = (start[key], own) if key in start else (own, end)
 
     def _number_weights(self) -> np.ndarray:
         """Assign numbers to the classes, block by block, and return `class_of`."""
@@ -358,9 +359,17 @@ class FeatureSet:
         n, g = self.size, self.geometry
         index_of = {window: w for w, window in enumerate(self.windows)}
         reach = max(self.sizes, default=1) - 1
+        # Fields of a record are slow to reach from Python.
+        n_slots, slot_window, slot_power, cell_slot = g.n_slots, g.slot_window, g.slot_power, g.cell_slot
+        near, near_rows = g.near, g.near_rows
+        digit_of = [
+            {p: digit for digit, p in enumerate(points[:n_cells])}
+            for points, n_cells in zip(g.cell_point.tolist(), g.n_cells.tolist(), strict=True)
+        ]
+        point = [[from_row_col(row, col, n) for col in range(n)] for row in range(n)]
         for row in range(n):
             for col in range(n):
-                p = from_row_col(row, col, n)
+                p = point[row][col]
                 symmetry = min(range(8), key=lambda i: move_point(i, row, col, n))
                 over = [
                     (square(k), r, c)
@@ -369,15 +378,15 @@ class FeatureSet:
                     for c in range(max(0, col - k + 1), min(col, n - k) + 1)
                 ]
                 over.sort(key=lambda v: (v[0], move_window(symmetry, kind_of(v[0]).form, v[1], v[2], n)))
-                g.n_slots[p] = len(over)
+                n_slots[p] = len(over)
                 for slot, window in enumerate(over):
                     w = index_of[window]
-                    digit = int(np.flatnonzero(g.cell_point[w, : g.n_cells[w]] == p)[0])
-                    g.slot_window[p, slot] = w
-                    g.slot_power[p, slot] = 3**digit
-                    g.cell_slot[w, digit] = slot * padded_points(n) + p
-                g.near[p] = from_row_col(max(0, row - reach), max(0, col - reach), n)
-                g.near_rows[p] = min(n - 1, row + reach) - max(0, row - reach) + 1
+                    digit = digit_of[w][p]
+                    slot_window[p, slot] = w
+                    slot_power[p, slot] = 3**digit
+                    cell_slot[w, digit] = slot * padded_points(n) + p
+                near[p] = point[max(0, row - reach)][max(0, col - reach)]
+                near_rows[p] = min(n - 1, row + reach) - max(0, row - reach) + 1
 
     def _list_other_slots(self) -> None:
         """List the windows over each point that are no squares, by their liberty classes, and the points around it."""

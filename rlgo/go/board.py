@@ -36,6 +36,7 @@ import numpy as np
 
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.jit import inline, njit, random_below
+from rlgo.base.ram import on_own_cache_lines
 from rlgo.base.settings import board_size
 from rlgo.go.rules import n_points
 
@@ -104,7 +105,7 @@ def new_boards(n: int, size: int) -> np.ndarray:
     Raises `RlgoError` outside sizes 5 to 19.
     """
     size = board_size(size)
-    boards = np.zeros(n, board_dtype(size))
+    boards = on_own_cache_lines(board_dtype(size), n)
     clear(boards[0], size)
     boards[1:] = boards[0]
     return boards

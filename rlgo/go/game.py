@@ -160,6 +160,9 @@ class Game:
     def __copy__(self) -> Game:
         return self.copy()
 
+    def __deepcopy__(self, _: dict[int, Any]) -> Game:  # numpy's leaves garbage between the fields of a record
+        return self.copy()
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without `board`, which is a part of `_boards`."""
         return {name: value for name, value in self.__dict__.items() if name != "board"}

@@ -23,13 +23,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.base.jit import atomic_add, inline, njit
+from rlgo.base.ram import on_own_cache_lines
 
 _STEPS = 2.0  # between two exchanges: simulations times alpha
 _MOST_EVERY = 8  # simulations between two exchanges, at most
 _AHEAD = 8  # exchanges that a thread may be ahead of another
 _TRIES = 200  # polls of the other threads, about ten microseconds, before a thread that is ahead yields its core
 _LENGTH = 1 << 19  # changes in a change log: 4 MB, more than a core's cache holds, so that lines are not fetched back
-_LINE = 8  # int64 per cache line: the spacing of counts written by different threads
+_LINE = 16  # int64 in two cache lines: the spacing of counts written by different threads
 
 
 @cache
@@ -61,7 +62,7 @@ def make_change_logs(n: int, alpha: float, usual: int, most: int) -> list[Change
     length = max(_LENGTH, 1 << (ahead + every * most - 1).bit_length())
     changes = np.zeros((n, length), change_dtype())
     published, read = np.zeros(n * _LINE, np.int64), np.zeros(n * n * _LINE, np.int64)
-    return [ChangeLog(me, every, ahead, changes, published, read, np.zeros(1, np.int64)) for me in range(n)]
+    return [ChangeLog(me, every, ahead, changes, published, read, on_own_cache_lines(np.int64)) for me in range(n)]
 
 
 def clear(change_logs: list[ChangeLog]) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.base.jit import make_rng
+from rlgo.base.ram import on_own_cache_lines
 from rlgo.features.incremental import new_shapes
 from rlgo.go.board import new_boards
 from rlgo.learning.td import episode_dtype
@@ -39,10 +40,10 @@ def make_scratch(
     return Scratch(
         new_boards(n_boards, size),
         new_shapes(2, size, room),
-        np.zeros(1, episode_dtype(size, room))[0],
+        on_own_cache_lines(episode_dtype(size, room))[0],
         new_rollout(size),
         make_rng(seed),
-        np.zeros(1, tally_dtype)[0],
+        on_own_cache_lines(tally_dtype)[0],
     )
 
 

@@ -32,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.base.jit import inline, njit
+from rlgo.base.ram import on_own_cache_lines
 from rlgo.base.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS, STEP, Learning
 from rlgo.features.incremental import configuration_type, x_of
 from rlgo.features.other_windows import has_two_weights
@@ -209,7 +210,7 @@ def _make_scratch(n: int, n_windows: int, learning: Learning) -> UpdateScratch:
         np.zeros((2, n_traces), np.float32),
         np.zeros((2, n_traces), np.int32),
         np.zeros((2, n_traces), np.uint8),
-        np.zeros(2, np.int64),
+        on_own_cache_lines(np.int64, 2),
         np.zeros((3, n_windows), np.uint32) if n_traces else None,
         np.zeros(n, np.int64),
     )

@@ -16,6 +16,7 @@ import numpy as np
 from rlgo.base.bounds import Choice, Key, Needs, One, OrNone, checked
 from rlgo.base.errors import RlgoError
 from rlgo.base.jit import copy_record, inline, njit, random_below
+from rlgo.base.ram import on_own_cache_lines
 from rlgo.go.board import (
     BORDER,
     EMPTY,
@@ -110,7 +111,7 @@ def rollout_dtype(size: int) -> np.dtype:
 
 def new_rollout(size: int) -> np.record:
     """Make one record of `rollout_dtype(size)`."""
-    return np.zeros(1, rollout_dtype(size))[0]
+    return on_own_cache_lines(rollout_dtype(size))[0]
 
 
 # ---------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from rlgo.base.bounds import One, OrNone, Switch
 from rlgo.base.budget import never
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, KOMI
+from rlgo.base.threads import in_background
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.clock import Clock, TimeSettings
 from rlgo.go.game import COLOR_NAMES, Game
@@ -52,7 +54,8 @@ class GameSession:
 
     Attributes
     ----------
-    player : the player that thinks in this session; replaced when the board size changes and it plays on one size only
+    player : the player that thinks in this session; replaced when the board size changes and it plays on one size
+        only. Waits until it is ready
     game : the game so far; another object after `new_game`, `load` and other methods that begin anew
     clock : the time of both sides
     ponders : whether `ponder` thinks in the opponent's time
@@ -82,6 +85,7 @@ class GameSession:
         time_settings: TimeSettings | None = None,
         make: MakePlayer | None = None,
         log: Callable[[str], None] | None = None,
+        ready: Callable[[BaseException | None], None] | None = None,
     ) -> None:
         """Begin with an empty board, and warm the player up.
 
@@ -93,12 +97,14 @@ class GameSession:
         time_settings : time settings of both sides; None means no clock
         make : makes the same player for another board size, or raises an RlgoError; None: `player` is the only one
         log : called with a line of text for each event, such as a search and its result
+        ready : if given, the player is warmed up in another thread, and whatever needs it waits: see `wait`. Called
+            from there at the end, with the error if it has failed
 
         Raises
         ------
         RlgoError : if the player does not support the board size, and for all_alive with early_pass.
         """
-        self.player = check_player("player", player)
+        self._player = check_player("player", player)
         self.ponders, self.all_alive = Switch().check("ponders", ponders), Switch().check("all_alive", all_alive)
         self.early_pass = Switch().check("early_pass", early_pass)
         if all_alive and early_pass:
@@ -115,16 +121,45 @@ class GameSession:
         self.game = Game(size, komi)
         self._komi = self.game.komi  # of games that state none
         self._made[size] = self._player_for(size)
-        self._prepare(player, size)
-        self.player.start_clock(self.clock.settings)
-        self.player.new_game()
+        self._start: Future[None] | None = None  # until the first use of a player that is warmed up in a thread
+        if ready is None:
+            self._start_player()
+        else:
+            self._start = in_background(lambda: self._start_in_thread(ready))
 
     def __repr__(self) -> str:
-        return f"<GameSession of {self.player!r}: {self.game!r}>"
+        return f"<GameSession of {self._player!r}: {self.game!r}>"
 
     def _repr_svg_(self) -> str:
         """Show the position in a notebook."""
         return self.game._repr_svg_()
+
+    @property
+    def player(self) -> Player:
+        """The player, once it is ready."""
+        self.wait()
+        return self._player
+
+    @player.setter
+    def player(self, player: Player) -> None:
+        self._player = player
+
+    @property
+    def name(self) -> str:
+        """The player's name."""
+        return self._player.name
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the player can move at once."""
+        return self._start is None or self._start.done()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until the player is ready, or for some seconds. Raises what its `warm_up` raised in its thread."""
+        if self._start is not None:
+            with contextlib.suppress(TimeoutError):
+                self._start.result(seconds)
+                self._start = None
 
     def log(self, text: str) -> None:
         """Write a line to the session's log, if it has one. A full disk does not end the game."""
@@ -179,7 +214,7 @@ class GameSession:
         The player keeps what it has learned. RlgoError for a board size that the player does not support.
         """
         player = self._player_for(game.size)
-        if player is not self.player:
+        if player is not self._player:
             self.player = player
             self.player.start_clock(self.clock.settings)
         n = min(len(game.moves), len(self.game.moves))
@@ -200,7 +235,7 @@ class GameSession:
         result : as in SGF; None: `final_result`
         comments : on the moves, by their numbers from 1
         """
-        black, white = (opponent, self.player.name) if color == BLACK else (self.player.name, opponent)
+        black, white = (opponent, self.name) if color == BLACK else (self.name, opponent)
         return write_sgf(self.game, black, white, result or self.final_result(), comments=comments)
 
     def close(self) -> None:
@@ -209,10 +244,11 @@ class GameSession:
             player.close()
 
     def _begin(self, game: Game, player: Player) -> None:
-        with self._player_at_work():
-            player.start_clock(self.clock.settings)
-            player.new_game()
-        self.game, self.player = game, player
+        if self._start is None or player is not self._player:  # otherwise it is new, and used by another thread
+            with self._player_at_work():
+                player.start_clock(self.clock.settings)
+                player.new_game()
+        self.game, self._player = game, player
         self._announced_end = self._own_move_last = False
         self.last_search = None
         self.clock.restart()
@@ -221,11 +257,11 @@ class GameSession:
         """Return the player for a board size, made now if need be. RlgoError if there is none."""
         try:
             Game(size)
-            if self.player.sizes is None or size in self.player.sizes:
-                return self.player
+            if self._player.sizes is None or size in self._player.sizes:
+                return self._player
             if size not in self._made:
                 if self._make is None or not self._made:
-                    raise RlgoError(f"{self.player.name} plays on {known_sizes(self.player.sizes)}")
+                    raise RlgoError(f"{self.name} plays on {known_sizes(self._player.sizes)}")
                 player = self._make(size)
                 self._prepare(player, size)
                 self._made[size] = player
@@ -240,13 +276,30 @@ class GameSession:
         if not self.all_alive:
             Ownership.prepare(size)
 
+    def _start_player(self) -> None:
+        """Make the player ready for its first game."""
+        player = self._player
+        self._prepare(player, self.game.size)
+        player.start_clock(self.clock.settings)
+        player.new_game()
+
+    def _start_in_thread(self, ready: Callable[[BaseException | None], None]) -> None:
+        try:
+            self._start_player()
+        except BaseException as error:
+            ready(error)
+            raise
+        ready(None)
+
     def set_time(self, settings: TimeSettings | None) -> None:
-        """Set the clock by these settings, or remove it (None)."""
+        """Set the clock by these settings, or remove it (None). No clock starts before the player is ready."""
+        self.wait()
         self.clock.set(settings)
         self.player.start_clock(settings)
 
     def set_left(self, color: int, seconds: float, stones: int = 0) -> None:
         """Set the time a side has left; see `Clock.set_left`."""
+        self.wait()
         self.clock.set_left(color, seconds, stones)
 
     # --- moves ---
@@ -397,6 +450,7 @@ class GameSession:
         every: float = REPORT_SECONDS,
     ) -> int:
         """Find a legal move for a side without changing the game. If `timed`, the side's clock runs."""
+        self.wait()
         start = time.monotonic()
         game = self._position(color)
         self.player.read_clock(self.clock, color, game.size)
@@ -407,7 +461,7 @@ class GameSession:
                 p = int(choose(game))
             why = None if p == RESIGN else game.why_illegal(p)
             if why is not None:
-                raise RlgoError(f"{self.player.name} chose an illegal move: {why}")
+                raise RlgoError(f"{self.name} chose an illegal move: {why}")
         finally:
             seconds, budget = time.monotonic() - start, self.player.limit
             if timed:

@@ -20,7 +20,7 @@ from rlgo.base.bounds import One, OrNone
 from rlgo.base.budget import SLICE_SECONDS, Budget
 from rlgo.base.errors import RlgoError
 from rlgo.base.jit import compiling, make_rng, seed_sequence
-from rlgo.base.ram import announce
+from rlgo.base.ram import announce, on_own_cache_lines
 from rlgo.base.settings import SECONDS, THREADS, board_size
 from rlgo.base.threads import started
 from rlgo.features.incremental import new_shapes, reset, shapes_dtype
@@ -230,10 +230,10 @@ class AlphaBetaSearch:
             SearchMemory(
                 new_boards(MAX_DEPTH + 1, size),
                 new_shapes(MAX_DEPTH + 1, size),
-                np.zeros(1, state_dtype(size))[0],
+                on_own_cache_lines(state_dtype(size))[0],
                 entries,
-                np.zeros(1, entry_dtype()),
-                np.zeros(1, np.int64),
+                on_own_cache_lines(entry_dtype()),
+                on_own_cache_lines(np.int64),
                 make_rng(child),
                 none,
                 options,

@@ -20,8 +20,6 @@ from rlgo.features.shapes import FeatureSet, make_features
 from rlgo.features.weights import Weights
 from rlgo.learning.fast_games import FastGames, joined, play_slices
 from rlgo.play.player import Player
-from train.players.keys import weights_for
-from train.players.spec import parse_spec
 
 _T = TypeVar("_T")
 
@@ -118,6 +116,9 @@ def _common_sharing(sharings: list[str]) -> str | None:
 
 def fast_weights(player: str | Player, size: int) -> Weights | None:
     """Return the weights of a greedy player's spec; None for the random player. RlgoError for any other player."""
+    from train.players.keys import weights_for  # loads all players, which few users of this module need: 0.2 s
+    from train.players.spec import parse_spec
+
     spec = parse_spec(player) if isinstance(player, str) else None
     if spec is not None and spec.name == "random":
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import signal
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, SEED
 from train.cli.options import (
     ENGINE,
     MOST_SHAPES,
+    Board,
     Force,
     JsonFile,
     Komi,
@@ -40,6 +42,8 @@ from train.console import LogFile, interruptible, message, unicode_output
 
 if TYPE_CHECKING:
     from rlgo.go.game import Game
+    from rlgo.play.gtp.protocol import GtpEngine
+    from rlgo.play.player import Player as GoPlayer
     from train.play.analyze import Analysis
     from train.play.curve import Curve
 
@@ -202,28 +206,41 @@ def gtp(
     if all_alive and early_pass:
         raise RlgoError("--early-pass cannot be combined with --all-alive")
 
-    from rlgo.play.gtp import GtpEngine, run
-    from train.players.spec import make_player
-
     if queries:
-        answer_queries(lambda size: make_player(spec, size))
+        answer_queries(lambda size: _make(spec, size))
         return
+    options: dict[str, Any] = {"ponders": ponder, "all_alive": all_alive, "early_pass": early_pass}
     with contextlib.ExitStack() as stack:
-        options = {"log": stack.enter_context(LogFile(log))} if log else {}
-        engine = GtpEngine(
-            make_player(spec, checked.size),
-            checked.size,
-            checked.komi,
-            ponders=ponder,
-            all_alive=all_alive,
-            early_pass=early_pass,
-            make=lambda size: make_player(spec, size),
-            title=_title(spec),
-            **options,
-        )
-        stack.callback(engine.session.close)
-        message(f"rlgo: {engine.player.name} is ready")
-        run(engine)
+        if log:
+            options["log"] = stack.enter_context(LogFile(log))
+        _speak_gtp(spec, checked, options)
+
+
+def _make(spec: str, size: int) -> GoPlayer:
+    from train.players.spec import make_player  # loads numba, which the first answers over GTP do not need
+
+    return make_player(spec, size)
+
+
+def _speak_gtp(spec: str, checked: Board, options: dict[str, Any]) -> None:
+    """Be a GTP engine on standard input and output; the first answers come while its player is made."""
+    from rlgo.play.gtp.early import EarlyAnswers
+    from rlgo.play.gtp.streams import Ready, run_early
+
+    title = _title(spec)
+
+    def make_engine(player: GoPlayer, ready: Ready) -> GtpEngine:
+        from rlgo.play.gtp import GtpEngine
+
+        def tell(error: BaseException | None) -> None:
+            if error is None:
+                message(f"rlgo: {player.name} is ready")
+            ready(error)
+
+        make = functools.partial(_make, spec)
+        return GtpEngine(player, checked.size, checked.komi, make=make, title=title, ready=tell, **options)
+
+    run_early(lambda: _make(spec, checked.size), make_engine, EarlyAnswers(title, checked.size))
 
 
 def _title(spec: str) -> str:

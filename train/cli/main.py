@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import typer
@@ -34,26 +34,21 @@ from train.cli import (
 )
 from train.console import exit_status, prepare_process
 
-app = typer.Typer(
-    name="rlgo",
-    help="Reinforcement learning for computer Go.",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode=None,  # rich takes longer to import than all the rest
-    pretty_exceptions_enable=False,
+_GROUPS: tuple[tuple[typer.Typer, str], ...] = (  # with their names; "" for commands that stand beside the groups
+    (training.app, ""),
+    (weights.app, "weights"),
+    (listing.app, ""),
+    (games.app, ""),
+    (openings.app, "openings"),
+    (knowledge.games_app, "games"),
+    (knowledge.patterns_app, "patterns"),
+    (network.app, "network"),
+    (playouts.app, "playouts"),
+    (engine.app, ""),
+    (experiments.app, "experiment"),
+    (bench.app, ""),
+    (compiling.app, ""),
 )
-app.add_typer(training.app)
-app.add_typer(weights.app, name="weights")
-app.add_typer(listing.app)
-app.add_typer(games.app)
-app.add_typer(openings.app, name="openings")
-app.add_typer(knowledge.games_app, name="games")
-app.add_typer(knowledge.patterns_app, name="patterns")
-app.add_typer(network.app, name="network")
-app.add_typer(playouts.app, name="playouts")
-app.add_typer(engine.app)
-app.add_typer(experiments.app, name="experiment")
-app.add_typer(bench.app)
-app.add_typer(compiling.app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -64,7 +59,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def rlgo(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
@@ -72,6 +66,35 @@ def rlgo(
 ) -> None:
     """Reinforcement learning for computer Go."""
     del version  # its callback has done the work
+
+
+def _app_of(groups: Iterable[tuple[typer.Typer, str]]) -> typer.Typer:
+    made = typer.Typer(
+        name="rlgo",
+        help="Reinforcement learning for computer Go.",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        rich_markup_mode=None,  # rich takes longer to import than all the rest
+        pretty_exceptions_enable=False,
+    )
+    made.callback()(rlgo)
+    for group, name in groups:
+        if name:
+            made.add_typer(group, name=name)
+        else:
+            made.add_typer(group)
+    return made
+
+
+app = _app_of(_GROUPS)
+
+
+def _app_for(argv: Sequence[str]) -> typer.Typer:
+    """Return the app with the commands that these arguments can need: to make all of them takes 0.1 s."""
+    for group, name in _GROUPS:
+        own = [command.name for command in group.registered_commands] + [g.name for g in group.registered_groups]
+        if argv and argv[0] in ([name] if name else own):
+            return _app_of([(group, name)])
+    return app
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     if "_RLGO_COMPLETE" in os.environ:
         app(prog_name="rlgo")  # prints what the shell asks for, and exits
-    command = typer.main.get_command(app)
+    command = typer.main.get_command(_app_for(argv))
     try:
         # Not `command.main`, which handles Ctrl-C and closed pipes differently.
         with command.make_context("rlgo", list(argv)) as context:

@@ -10,18 +10,15 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from rlgo.base import files
 from rlgo.base.bounds import HUGE, Whole
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import FAST_GAMES, MAX_SIZE, MIN_SIZE, SEED
+from rlgo.base.settings import BOARD_SIZE, FAST_GAMES, KOMI, MAX_SIZE, MIN_SIZE, SEED
 from train.console import Progress, message
-
-if TYPE_CHECKING:
-    from train.config import BoardConfig
 
 ENGINE = "rlgo"  # the default player
 
@@ -165,11 +162,16 @@ JsonFile = Annotated[Path | None, option("--json", "Also write the result to thi
 PngFile = Annotated[Path | None, option("--png", "Draw the result to this file (needs matplotlib).", metavar="FILE")]
 
 
-def board(size: int, komi: float) -> BoardConfig:
-    """Return board size and komi, checked like those of a config."""
-    from train.config import BoardConfig
+class Board(NamedTuple):
+    """A board size, and points for White."""
 
-    return BoardConfig(size=size, komi=komi)
+    size: int
+    komi: float
+
+
+def board(size: int, komi: float) -> Board:
+    """Return board size and komi, checked like those of a config (`train.config.BoardConfig`)."""
+    return Board(BOARD_SIZE.check("board.size", size), KOMI.check("board.komi", komi))
 
 
 def chosen_player(player: str, strength: int | None) -> str:

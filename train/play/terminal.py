@@ -33,6 +33,7 @@ from train.play.analyze import describe_map
 from train.players.spec import make_player
 
 _HUMAN = "human"  # in game records
+_PATIENCE = 1.0  # seconds before the first move in which the engine may get ready
 _CANDIDATES = 5  # shown by a hint
 _LINE_MOVES = 8  # shown of a principal variation
 _MOVE_CHARACTERS = 10  # in the list of moves
@@ -151,7 +152,7 @@ class TerminalGame:
 
     @property
     def _name(self) -> str:
-        return self.session.player.name
+        return self.session.name
 
     def run(self) -> None:
         """Play until the person leaves. The record is kept up to date throughout.
@@ -163,6 +164,7 @@ class TerminalGame:
             "D4;\nhelp lists the commands. Ctrl-C while the engine thinks makes it move at once."
         )
         self._show()
+        self.session.wait(_PATIENCE)  # what is said on the way comes before the prompt
         try:
             while not self.done:
                 self._turn()
@@ -221,6 +223,7 @@ class TerminalGame:
         """Let the engine play for the side to move, and show its opinion of the move."""
         color = COLOR_NAMES[self.game.to_play]
         self._hint_for = None
+        self._wait()
         with interruptible(self.session.player):
             p = self.session.genmove()
         if p == RESIGN:
@@ -236,6 +239,12 @@ class TerminalGame:
         self._comments[len(self.game.moves)] = "\n".join(filter(None, [opinion, *report]))
         shown = "" if self.quiet else opinion or next(iter(report), "")
         self.write(f"{color} plays {to_vertex(p, self.game.size)}. {shown}".rstrip())
+
+    def _wait(self) -> None:
+        """Wait until the engine is ready, which takes long if it has to be compiled."""
+        if not self.session.is_ready:
+            self.write(f"{self._name} is getting ready ...")
+            self.session.wait()
 
     def _auto(self, _: str) -> None:
         self._check_going_on()
@@ -324,6 +333,7 @@ class TerminalGame:
         self._check_going_on()
         if self._hint_for != self.game.moves:
             self._hint_for = None
+            self._wait()
             with interruptible(self.session.player):
                 self._hint = self.session.suggest()
             self._hint_for = self.game.moves.copy()
@@ -509,8 +519,7 @@ def play_in_terminal(
         Game(size, komi).fixed_handicap(handicap)
     human = {"black": BLACK, "white": WHITE, None: WHITE if handicap else BLACK}[color]
     with contextlib.closing(make_player(spec, size, seed)) as player:
-        print(f"rlgo: {player.name} is getting ready ...", file=sys.stderr, flush=True)
-        session = GameSession(player, size, komi, early_pass=True, time_settings=settings)
+        session = GameSession(player, size, komi, early_pass=True, time_settings=settings, ready=lambda _: None)
         with contextlib.suppress(ImportError):  # enables line editing in `input`, where available
             import readline  # noqa: F401
         for stream in (sys.stdin, sys.stdout):  # people may type in any script

@@ -8,7 +8,8 @@ To add a player, derive a class from `Keys` and `register` it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections import UserDict
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -54,7 +55,18 @@ def default_of(function: Callable[..., Any], argument: str) -> Any:
 # What all players have
 # ---------------------------------------------------------------------------------------------
 
-PLAYERS: dict[str, type[Keys]] = {}
+
+class _Players(UserDict[str, Any]):
+    """Players by name: the keys of each, or a function that makes them when they are first asked for."""
+
+    def __getitem__(self, name: str) -> type[Keys]:
+        if not isinstance(self.data[name], type):
+            self.data[name] = self.data[name]()
+        found: type[Keys] = self.data[name]
+        return found
+
+
+PLAYERS: MutableMapping[str, type[Keys]] = _Players()
 """All players by name; in addition, ``gtp:COMMAND`` runs an external engine."""
 
 _KeysType = TypeVar("_KeysType", bound="type[Keys]")
@@ -69,6 +81,14 @@ def register(name: str) -> Callable[[_KeysType], _KeysType]:
         return made
 
     return add
+
+
+def register_later(name: str, make: Callable[[], type[Keys]]) -> None:
+    """Register a player under this name, whose keys are made when they are first asked for.
+
+    A section takes 10 ms to make, and most commands need one player or two.
+    """
+    PLAYERS[name] = make  # type: ignore[assignment]
 
 
 @section

@@ -51,6 +51,7 @@ from train.players.keys import (
     default_policy_of,
     own_network,
     register,
+    register_later,
     seconds_or_none,
     weights_for,
 )
@@ -261,15 +262,20 @@ def _register_algorithm(name: str, summary: str, kind: type[SimulationKeys] = Tr
 
     others : further attributes of the class, such as `Keys.by_size`
     """
-    start = ALGORITHMS[name]._replace(virtual_loss=_SETTINGS.virtual_loss)
-    body: dict[str, Any] = {
-        "__doc__": summary,
-        "__module__": __name__,
-        "__annotations__": {"parameters": Settings, "resources": Resources},
-        "parameters": _keys_of(start, start.action_value),
-        "resources": _keys_of(Resources(), start.action_value),
-    }
-    register(name)(type(f"{name}_keys", (kind,), body | others))
+
+    def make() -> type[Keys]:
+        start = ALGORITHMS[name]._replace(virtual_loss=_SETTINGS.virtual_loss)
+        body: dict[str, Any] = {
+            "__doc__": summary,
+            "__module__": __name__,
+            "__annotations__": {"parameters": Settings, "resources": Resources},
+            "name": name,
+            "parameters": _keys_of(start, start.action_value),
+            "resources": _keys_of(Resources(), start.action_value),
+        }
+        return section(type(f"{name}_keys", (kind,), body | others))
+
+    register_later(name, make)
 
 
 _register_algorithm(

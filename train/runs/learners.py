@@ -15,7 +15,11 @@ from rlgo.base.jit import compiling
 from rlgo.features.shapes import FeatureSet, make_features
 from rlgo.learning.learner import Learner
 from train.config import Config
-from train.runs.strength import seeds
+
+
+def seeds(config: Config) -> list[np.random.SeedSequence]:
+    """Return the two seeds of a run: for self-play and for measurements."""
+    return np.random.SeedSequence(config.run.seed).spawn(2)
 
 
 def features_of(config: Config) -> FeatureSet:

@@ -26,6 +26,7 @@ from train.arena.openings import RANDOM_OPENINGS
 from train.arena.rating_scale import load_rating_scale
 from train.config import Config
 from train.runs.folder import RunFolder
+from train.runs.learners import seeds
 from train.stats import clustered_interval, in_percent
 
 if TYPE_CHECKING:
@@ -47,11 +48,6 @@ class Strength:
 
     def __str__(self) -> str:
         return f"{in_percent(self.win_rate, self.ci95)} against {self.opponent}"
-
-
-def seeds(config: Config) -> list[np.random.SeedSequence]:
-    """Return the two seeds of a run: for self-play and for measurements."""
-    return np.random.SeedSequence(config.run.seed).spawn(2)
 
 
 def win_rates(config: Config, folder: RunFolder, weights: Weights) -> dict[str, Strength]:

@@ -5,7 +5,8 @@
   (``kata-analyze``): extensions of other programs.
 - `queries`: KataGo's analysis protocol, questions in JSON in place of GTP.
 - `streams`: standard input and output, interrupts, pondering.
-- `arguments`: parsers of arguments.
+- `early`: what is answered while rlgo still starts.
+- `arguments`, `lines`: parsers of arguments and of whole lines.
 
 You can add a command in three lines; `list_commands` then includes it:
 
@@ -17,12 +18,9 @@ The standard is Farnebäck's "Specification of the Go Text Protocol, version 2, 
 behave as in GNU Go.
 """
 
-# isort: off
-from rlgo.play.gtp import commands, gnugo, gogui, kgs, cgos, analyze, kata  # in the order of `list_commands`
+from rlgo.base.lazy import lazily
 
-# isort: on
-from rlgo.play.gtp.protocol import GtpEngine, Stream, command
-from rlgo.play.gtp.streams import run
-
-DIALECTS = (commands, gnugo, gogui, kgs, cgos, analyze, kata)
-__all__ = ["DIALECTS", "GtpEngine", "Stream", "command", "run"]
+# `early` answers before numba is loaded, so nothing here loads it.
+__all__, __getattr__, __dir__ = lazily(
+    __name__, {"rlgo.play.gtp.dialects": ("DIALECTS", "GtpEngine", "Stream", "command", "run")}
+)

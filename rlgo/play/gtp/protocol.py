@@ -5,7 +5,6 @@ Start reading at `GtpEngine.handle`. The commands are in the other modules of th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from rlgo.base.resources import version
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
 from rlgo.go.game import Game
 from rlgo.play.gtp.arguments import take
+from rlgo.play.gtp.lines import format_answer, one_line, printable, split_line
 from rlgo.play.player import Player
 from rlgo.play.session import GameSession, MakePlayer, print_bug, print_note
 
@@ -76,7 +76,7 @@ class Stream:
 
     def write(self, text: str = "") -> None:
         """Write lines of the answer; empty ones are left out. The first call announces success."""
-        lines = [line for line in _printable(text) if line]
+        lines = [line for line in printable(text) if line]
         if not self._began:
             lines.insert(0, f"={self._id}")
             self._began = True
@@ -125,13 +125,22 @@ class GtpEngine:
         make: MakePlayer | None = None,
         log: Callable[[str], None] | None = None,
         title: str | None = None,
+        ready: Callable[[BaseException | None], None] | None = None,
     ) -> None:
         """Begin a session on an empty board; see `GameSession` for the parameters. RlgoError for a bad size.
 
         title : what ``name`` tells of the player after "rlgo"; None: the player's name
         """
         self.session = GameSession(
-            player, size, komi, ponders=ponders, all_alive=all_alive, early_pass=early_pass, make=make, log=log
+            player,
+            size,
+            komi,
+            ponders=ponders,
+            all_alive=all_alive,
+            early_pass=early_pass,
+            make=make,
+            log=log,
+            ready=ready,
         )
         self.session.stop = self._is_interrupted
         self.done = False
@@ -191,14 +200,14 @@ class GtpEngine:
         try:
             answer = self._answer(id_, words, stream)
         except RlgoError as error:
-            answer = stream.fail(_one_line(str(error)))
+            answer = stream.fail(one_line(str(error)))
         except MemoryError as error:
-            answer = stream.fail(_one_line(f"not enough memory: {error}"))
+            answer = stream.fail(one_line(f"not enough memory: {error}"))
         except BrokenPipeError:  # the controller is gone
             raise
         except Exception as error:
             print_bug()
-            answer = stream.fail(_one_line(f"internal error: {type(error).__name__}: {error}"))
+            answer = stream.fail(one_line(f"internal error: {type(error).__name__}: {error}"))
         self.session.log(f"< {answer.strip()}")
         return answer
 
@@ -239,40 +248,3 @@ class GtpEngine:
 
     def _quit(self, _session: GameSession, _args: list[str]) -> None:
         self.done = True
-
-
-# ---------------------------------------------------------------------------------------------
-# Lines and answers
-# ---------------------------------------------------------------------------------------------
-
-
-def split_line(line: str) -> tuple[str, list[str]]:
-    """Split a line into its id ("" without one) and its words.
-
-    A byte order mark and control characters are dropped (a tab is a space), then the comment (GTP 2, Section 3.1).
-    Leading digits are the id, even if no command follows.
-    """
-    line = line.removeprefix("\ufeff").replace("\t", " ")
-    text = "".join(c for c in line if not _is_control(c)).partition("#")[0]
-    words = text.split()
-    id_ = words.pop(0) if words and re.fullmatch("[0-9]+", words[0]) else ""
-    return id_, words
-
-
-def format_answer(mark: str, id_: str, text: str) -> str:
-    """Format an answer: no control characters, and no empty line before the one that ends it."""
-    first, *others = _printable(text)
-    return "\n".join([f"{mark}{id_} {first}".rstrip(), *filter(None, others)]) + "\n\n"
-
-
-def _printable(text: str) -> list[str]:
-    """Split a text into lines without control characters."""
-    return ["".join(c for c in line if not _is_control(c)).rstrip() for line in text.split("\n")]
-
-
-def _is_control(c: str) -> bool:
-    return c < " " or "\x7f" <= c < "\xa0"
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\n", " ")

@@ -93,6 +93,18 @@ def test_long_compiling_shows_that_it_goes_on(monkeypatch, capsys) -> None:
     assert told.startswith("compiling a game that takes long, 9x9 (first use only) ... ..")
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_compiling_in_a_thread_is_told_in_whole_lines(capsys) -> None:
+    def work() -> None:
+        with jit.compiling("a game"):
+            jit._announce()
+
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(work).result()
+    told = capsys.readouterr().err
+    assert re.fullmatch(r"compiling a game \(first use only\) \.\.\.\ncompiling a game: 0 s\n", told)
+
+
 def test_another_numpy_has_machine_code_of_its_own(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("RLGO_CACHE_DIR", str(tmp_path))
     here = cache_folders._cache_folders().written
@@ -251,3 +263,23 @@ def test_functions_of_users_can_be_called_by_their_kernels_and_by_python() -> No
     assert cubes(np.arange(4)) == 36
     assert not power.nopython_signatures
     assert power(2, 10) == 1024
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_machine_code_is_read_without_what_only_compiling_needs(tmp_path: Path) -> None:
+    """Such as scipy, for which a kernel with a function of numpy's may ask when it is compiled."""
+    (tmp_path / "kernel.py").write_text(
+        "import sys\nimport numpy as np\nfrom rlgo.base.jit import njit\n\n"
+        "@njit(allocates=True)\ndef middle(values):\n    if values[0] < 0:\n        raise ValueError('negative')\n"
+        "    return np.median(values), values[::-1].copy()\n\n"
+        "number, turned = middle(np.arange(5.0))\n"
+        "try:\n    middle(np.full(3, -1.0))\nexcept ValueError as error:\n    turned = error, turned\n"
+        "print(number, turned, [name for name in ('scipy.linalg', 'numba.np.arraymath') if name in sys.modules])\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "RLGO_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    run = [sys.executable, "kernel.py"]
+    first, second = (subprocess.check_output(run, env=env, cwd=tmp_path, text=True) for _ in range(2))
+    assert first == "2.0 (ValueError('negative'), array([4., 3., 2., 1., 0.])) ['scipy.linalg', 'numba.np.arraymath']\n"
+    assert second == "2.0 (ValueError('negative'), array([4., 3., 2., 1., 0.])) []\n"

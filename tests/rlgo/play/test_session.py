@@ -42,6 +42,64 @@ def test_moves_of_both_sides() -> None:
     assert moves(session) == "B:D4 W:C3"
 
 
+class Late(Scripted):
+    """Gets ready when it may."""
+
+    def __init__(self, answers: str, error: Exception | None = None) -> None:
+        super().__init__(answers)
+        self.may, self.error = threading.Event(), error
+
+    def warm_up(self) -> None:
+        assert self.may.wait(60)
+        if self.error is not None:
+            raise self.error
+
+
+def test_a_player_may_get_ready_during_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Moves and other uses of it wait, and its clock does not run before."""
+    player, told = Late("E5"), list[BaseException | None]()
+    now = [0.0]
+    monkeypatch.setattr("rlgo.play.session.time.monotonic", lambda: now[0])
+    session = GameSession(player, 9, time_settings=TimeSettings(60), ready=told.append)
+    assert not session.is_ready
+    session.play(at("D4"))
+    session.new_game(9, 5.5)
+    session.play(at("C4"))
+    session.wait(0)
+    assert not session.is_ready
+    assert session.name == "scripted"
+    assert (told, player.asked, player.games) == ([], [], 0)
+
+    assert session._start is not None
+    wait = session._start.result
+
+    def get_ready(seconds: float | None = None) -> None:
+        now[0] += 1_000.0
+        player.may.set()
+        wait(seconds)
+
+    monkeypatch.setattr(session._start, "result", get_ready)
+    assert session.genmove() == at("E5")
+    assert session.is_ready
+    assert (told, player.asked, player.games) == ([None], [WHITE], 1)
+    assert session.player is player
+    assert session.clock.left(WHITE) == (60.0, 0)
+    session.new_game()
+    assert player.games == 2
+
+
+def test_a_player_that_does_not_get_ready() -> None:
+    player, told = Late("E5", RlgoError("broken")), list[BaseException | None]()
+    session = GameSession(player, 9, ready=told.append)
+    session.play(at("D4"))
+    player.may.set()
+    for _ in range(2):
+        with pytest.raises(RlgoError, match="broken"):
+            session.genmove()
+    assert told == [player.error]
+    assert moves(session) == "B:D4"
+
+
 @pytest.mark.parametrize("name", ["play", "undo", "new_game", "load", "genmove", "play_all"])
 def test_what_fails_changes_nothing(name: str, tmp_path: Path) -> None:
     small = tmp_path / "small.sgf"

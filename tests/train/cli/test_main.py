@@ -15,7 +15,7 @@ import typer
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import version
-from train.cli.main import app, main
+from train.cli.main import _app_for, app, main
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -39,6 +39,7 @@ LOADED = f"import sys; print([m for m in {HEAVY} if m in sys.modules], file=sys.
     "code",
     [
         "import train.cli.main",
+        "import rlgo.play.gtp.streams",
         "from train.cli.main import main; main(['--version'])",
         "from train.cli.main import main; main(['--help'])",
         "from train.cli.main import main; main(['match', '--help'])",
@@ -255,6 +256,19 @@ def parameters(command: str) -> dict[str, Any]:
         else:
             found[name] = "required" if p.required else str(p.default) if isinstance(p.default, Path) else p.default
     return found
+
+
+def test_one_command_is_made_without_the_others() -> None:
+    whole: Any = typer.main.get_command(app)
+    for name, command in whole.commands.items():
+        alone: Any = typer.main.get_command(_app_for([name, "--help"]))
+        assert name in alone.commands
+        assert len(alone.commands) < 10
+        texts = [c.get_help(typer.Context(c, info_name=name)) for c in (command, alone.commands[name])]
+        assert texts[0] == texts[1]
+        assert [p.opts for p in alone.commands[name].params] == [p.opts for p in command.params]
+    for argv in ([], ["--help"], ["nonsense"]):
+        assert _app_for(argv) is app
 
 
 @pytest.mark.parametrize("command", PINNED)

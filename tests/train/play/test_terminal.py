@@ -6,6 +6,7 @@ import io
 import re
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -442,11 +443,10 @@ def play(monkeypatch: pytest.MonkeyPatch, text: str, **options: Any) -> None:
 def test_in_a_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> None:
     file = tmp_path / "a.sgf"
     play(monkeypatch, "C3\n", record=file, time="60")
-    out, err = capsys.readouterr()
+    out = capsys.readouterr().out
     assert "1 Black> " in out
     assert "White plays " in out
     assert "\033" not in out
-    assert "random is getting ready" in err
     assert names(load_sgf(file)).startswith("B:C3 W:")
     with pytest.raises(RlgoError, match="already exists; use --force to overwrite it"):
         play(monkeypatch, "", record=file)
@@ -472,6 +472,28 @@ def test_the_engine_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [game.human for game in games] == [WHITE, BLACK]
     assert games[0].quiet
     assert games[1].session.clock.settings is None
+
+
+def test_the_board_does_not_wait_for_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    may = threading.Event()
+
+    class Late(Scripted):
+        def warm_up(self) -> None:
+            assert may.wait(60)
+
+    def write(text: str) -> None:
+        written.append(text)
+        if "is getting ready" in text:
+            may.set()
+
+    written: list[str] = []
+    lines = iter(["C3", "quit"])
+    monkeypatch.setattr("train.play.terminal._PATIENCE", 0)
+    session = GameSession(Late("C4"), 5, ready=lambda _: None)
+    TerminalGame(session, BLACK, lambda _: next(lines), write).run()
+    assert "\n 5 . . . . . 5\n" in written[1]
+    assert "scripted is getting ready ..." in written
+    assert names(session.game) == "B:C3 W:C4"
 
 
 def test_any_bytes_may_be_typed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,10 +18,9 @@ from rlgo.go.board import new_board
 from rlgo.go.draw import values_image
 from rlgo.learning.value import ValueFunction
 from train.config import Config, flat
-from train.runs.learners import make_learner
+from train.runs.learners import make_learner, seeds
 from train.runs.monitor import METRICS, Monitor
 from train.runs.run import Result, resume, train
-from train.runs.strength import seeds
 
 event_accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
 
