@@ -56,7 +56,7 @@ def knowledge_of(
     table, value = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32)), "logistic"
     if weights is not None:
         table, value = weights.table(is_fused=True), weights.value
-    strengths = None if patterns is None else patterns.strengths(size)
+    strengths = None if patterns is None else patterns.strengths()
     return Knowledge(table, VALUES[value], weights is not None, policy, strengths, network)
 
 

@@ -29,7 +29,7 @@ from rlgo.base.settings import DEFAULT_SIZE
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE
 from rlgo.go.draw import HIDDEN, MOVE, shapes_text
 from rlgo.moves.move_features import FEATURES, N_GROUPS, features_of, list_candidates, new_study, study
-from rlgo.moves.nested_shapes import ENEMY_NEAR, OWN_NEAR, ShapeTree, cells_of, make_tree, rings_of, shape_at
+from rlgo.moves.nested_shapes import ENEMY_NEAR, OWN_NEAR, ShapeTree, cells_of, find_shapes, make_tree, rings_of
 
 FORMAT, VERSION = "rlgo-patterns", 1
 
@@ -39,12 +39,11 @@ class Strengths(NamedTuple):
 
     Attributes
     ----------
-    tree : `ShapeTree` for the board size
-    shape_weights, feature_weights : float32[n + 1]; [0] is 0
+    tree : `ShapeTree` with the weights of shapes
+    feature_weights : float32[n + 1]; [0] is 0
     """
 
     tree: ShapeTree
-    shape_weights: np.ndarray
     feature_weights: np.ndarray
 
 
@@ -60,21 +59,24 @@ def score_moves(b, last_but_one, strengths, s, moves, x):
     """
     study(b, s)
     n = list_candidates(b, moves)
-    for i in range(n):
-        x[i] = score_move(b, moves[i], last_but_one, strengths, s)
+    score_studied(b, moves, (0, n), last_but_one, strengths, s, x)
     return n
 
 
 @njit
-def score_move(b, p, last_but_one, strengths, s):
-    """Return x of a sensible move or a pass, after `move_features.study` of the position."""
-    features_of(b, p, last_but_one, s)
-    x = 0.0
-    for group in range(N_GROUPS):
-        x += strengths.feature_weights[s.features[group]]
-    if p != PASS:
-        x += strengths.shape_weights[shape_at(p, s.near, s.far, strengths.tree)]
-    return x
+def score_studied(b, moves, candidates, last_but_one, strengths, s, x):
+    """Compute x of sensible moves, or a pass, after `move_features.study` of the position.
+
+    moves, candidates : the moves are moves[first : first + n], where candidates = (first, n)
+    """
+    first, n = candidates
+    find_shapes(moves, first, n, s.around, strengths.tree)
+    for i in range(n):
+        features_of(b, np.int64(moves[first + i]), last_but_one, s)
+        sum_of_weights = 0.0
+        for group in range(N_GROUPS):
+            sum_of_weights += strengths.feature_weights[s.features[group]]
+        x[i] = sum_of_weights + strengths.tree.entries[s.around.entry[i]].weight
 
 
 @dataclass(frozen=True)
@@ -102,16 +104,16 @@ class Patterns:
     def __repr__(self) -> str:
         return f"<Patterns: {len(FEATURES)} features, {len(self.parents):,} shapes>"
 
-    def strengths(self, size: int) -> Strengths:
-        """Return the weights for compiled code on a board size."""
-        return Strengths(make_tree(size, self.parents, self.codes), self.shape_weights, self.feature_weights)
+    def strengths(self) -> Strengths:
+        """Return the weights for compiled code."""
+        return Strengths(make_tree(self.parents, self.codes, self.shape_weights), self.feature_weights)
 
     def probabilities(self, boards: Sequence[np.record], last_but_one: int = PASS) -> list[dict[int, float]]:
         """Return P(a) of all sensible moves and of a pass, by point, for each of some boards of one size."""
         if not len(boards):
             return []
         found, size = [], int(boards[0].board_size)
-        strengths, scratch = self.strengths(size), new_study(size)
+        strengths, scratch = self.strengths(), new_study(size)
         moves, x = np.zeros(size * size + 1, np.int64), np.zeros(size * size + 1)
         for board in boards:
             n = score_moves(board, last_but_one, strengths, scratch, moves, x)

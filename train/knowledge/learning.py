@@ -59,7 +59,7 @@ def train_patterns(
     """
     growing = grow_tree(games, size, settings.seen, settings.rings, _MOST_COUNTED)
     parents, codes, seen = known_shapes(growing, settings.seen)
-    decisions = decisions_of(games, size, make_tree(size, parents, codes))
+    decisions = decisions_of(games, size, make_tree(parents, codes))
     features, shapes = softmax.fit(decisions, parents, settings.l2, settings.iterations, report)
     made = {**settings._asdict(), "method": "softmax", "games": len(games.first_move) - 1, "decisions": len(decisions)}
     return Patterns(parents, codes, seen, shapes, features, size, made)
@@ -103,7 +103,7 @@ def accuracies(name: str, decisions: Decisions, x: np.ndarray) -> list[Accuracy]
 
 def pattern_scores(patterns: Patterns, games: GameTable, size: int) -> tuple[Decisions, np.ndarray]:
     """Return the decisions of some games, and x of all their candidates."""
-    decisions = decisions_of(games, size, make_tree(size, patterns.parents, patterns.codes))
+    decisions = decisions_of(games, size, make_tree(patterns.parents, patterns.codes))
     x = patterns.shape_weights[decisions.shape].astype(np.float64)
     for group in range(decisions.features.shape[1]):
         x += patterns.feature_weights[decisions.features[:, group]]
@@ -135,7 +135,7 @@ def measure(games: Collection, patterns: dict[str, Patterns]) -> list[Accuracy]:
 
 
 def _no_shapes(size: int) -> Any:
-    return make_tree(size, np.zeros(0, np.int32), np.zeros(0, np.uint32))
+    return make_tree(np.zeros(0, np.int32), np.zeros(0, np.uint32))
 
 
 _Score = Callable[[np.record, np.ndarray], np.ndarray]
