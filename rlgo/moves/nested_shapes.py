@@ -266,16 +266,16 @@ def _insert_all(entries, parents, codes, weights, children):
 
 @inline
 def _find(entries, children, code):
-    """Return the place of the child with this code in a block of children; or a place that is not used, or -1."""
+    """Return the place of the child with this code in a block of children, or that of another entry if there is none.
+
+    The other entry is not used, unless the block has only one.
+    """
     block, k = np.uint64(children >> np.uint32(5)), np.uint64(children & np.uint32(31)) - np.uint64(1)
     mask = (np.uint64(1) << k) - np.uint64(1)
     i = np.uint64(code) * _HASH >> np.uint64(32) & mask
-    for _ in range(mask + np.uint64(1)):
-        at = block + i
-        if (entries[at].code == code) | (entries[at].number == 0):
-            return np.int64(at)
+    while (entries[block + i].code != code) & (entries[block + i].number != 0) & (mask != np.uint64(0)):
         i = i + np.uint64(1) & mask
-    return np.int64(-1)
+    return block + i
 
 
 @njit
@@ -289,23 +289,21 @@ def find_shapes(moves, first, n, around, tree):
     entries, entry, alive, active = tree.entries, around.entry, around.alive, around.active
     n_active = 0
     for i in range(n):
-        entry[i], alive[i] = 0, _EVERY
-        active[n_active] = i
-        n_active += np.int64(moves[first + i] != 0)
+        entry[i], alive[i], active[n_active] = 0, _EVERY, i
+        n_active += np.int64(moves[first + i] != 0) & np.int64(entries[0].children != 0)
     for ring in range(MOST_RINGS):
         going, n_active = n_active, 0
         for j in range(going):
             i = np.uint64(active[np.uint64(j)])
-            children = entries[np.uint64(entry[i])].children
-            if children == 0:
-                continue
+            at = np.uint64(entry[i])
             place = around.place[np.uint64(moves[np.uint64(first) + i])]
-            code, have = _ring_code(ring, place, alive[i], around)
-            at = _find(entries, children, code)
-            if at >= 0 and entries[np.uint64(at)].number != 0:
-                entry[i], alive[i] = at, have
-                active[np.uint64(n_active)] = i
-                n_active += 1
+            code, alive[i] = _ring_code(ring, place, alive[i], around)
+            child = _find(entries, entries[at].children, code)
+            if (entries[child].code == code) & (entries[child].number != 0):
+                entry[i] = child
+                if entries[child].children != 0:
+                    active[np.uint64(n_active)] = i
+                    n_active += 1
 
 
 # ---------------------------------------------------------------------------------------------
