@@ -160,11 +160,12 @@ def _read_chain(b, chain, is_own, s):
     if s.n_liberties[chain] == 1:
         s.fate[chain] = escapes_by(b, chain, 0, s.ladders, s.zobrist)
         return
-    by_first = is_caught_by(b, chain, s.liberties[chain, 0], s.ladders, s.zobrist)
+    first, second = s.liberties[chain, 0], s.liberties[chain, 1]
+    by_first = is_caught_by(b, chain, first, second, s.ladders, s.zobrist)
     if is_own and by_first:
         s.fate[chain] = 1
         return
-    by_second = is_caught_by(b, chain, s.liberties[chain, 1], s.ladders, s.zobrist)
+    by_second = is_caught_by(b, chain, second, first, s.ladders, s.zobrist)
     s.fate[chain] = np.int64(by_second) if is_own else np.int64(by_first) + 2 * np.int64(by_second)
 
 
@@ -250,7 +251,7 @@ def _defence(b, p, in_atari, two, threatened, own_stones, s):
     two liberties, and one that the enemy could catch; own_stones : of the chain that it makes
     """
     if in_atari or two:
-        n = liberties_with(b, p, np.int64(b.to_play))
+        n = liberties_with(b, p, np.int64(b.to_play), 0)
         if in_atari:
             level = 1 if n == 3 else 3
             if n == 2 and escapes_by(b, in_atari, p, s.ladders, s.zobrist):
