@@ -19,7 +19,7 @@ from mcts.tree import PRIOR_UNITS, add, count, find_edge, mean, statistic
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.jit import compare_and_swap, inline, inline_once, njit
 from rlgo.base.settings import VALUES, Policy
-from rlgo.features.incremental import reset_gains
+from rlgo.features.incremental import reset_gains_of_player
 from rlgo.features.shapes import Table, make_features
 from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK, PASS
@@ -72,16 +72,36 @@ def give_prior(node, kind, before, b, tree, context, workspace):
     had = np.int64(tree.prior_kind[node])
     if had == kind or not compare_and_swap(tree.prior_kind, node, had, kind):
         return  # another thread is working on it
+    if adds_gains(kind) or adds_gains(had):
+        list_gains(node, b, tree, context, workspace)
     add_prior(node, kind, 1, before, b, tree, context, workspace)
     if had != Heuristic.NONE:
         add_prior(node, had, -1, before, b, tree, context, workspace)
+
+
+@inline
+def adds_gains(kind):
+    """Return whether a heuristic is Q_rlgo, alone or with others."""
+    is_rlgo = kind == Heuristic.RLGO or kind == Heuristic.BOTH
+    return is_rlgo or kind == Heuristic.RLGO_PATTERNS or kind == Heuristic.RLGO_NETWORK
+
+
+@njit
+def list_gains(node, b, tree, context, workspace):
+    """List by how much phi . theta grows with each action of a node, for the colour to play, in `path.gains`."""
+    shapes, table, gains = workspace.shapes, context.knowledge.table, workspace.path.gains
+    reset_gains_of_player(b, shapes, table)
+    first = np.int64(tree.first_edge[node])
+    for i in range(tree.n_edges[node]):
+        p = np.int64(tree.move[first + i])
+        gains[np.uint64(i)] = 0.0 if p == PASS else gain_of(b, shapes, table, p)
 
 
 @njit
 def add_prior(node, kind, times, before, b, tree, context, workspace):
     """Initialise a node: Q = Q~ = H, N = C and N~ = C~ for each action (equations 48 to 52).
 
-    Earlier outcomes are kept: H counts like C and C~ more outcomes.
+    Earlier outcomes are kept: H counts like C and C~ more outcomes. Q_rlgo needs `list_gains` first.
 
     times : 1, or -1 to remove the prior
     For the other parameters see `give_prior`.
@@ -91,11 +111,7 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
     grandparent, last, last_but_one = before
     weigh_actions(node, kind, (last, last_but_one), b, tree, context, workspace)
     n_good, shared = 0, settings.virtual_loss > 0
-    adds_gains = kind == Heuristic.RLGO or kind == Heuristic.BOTH
-    adds_gains |= kind == Heuristic.RLGO_PATTERNS or kind == Heuristic.RLGO_NETWORK
-    if adds_gains:
-        reset_gains(b, shapes, knowledge.table)
-    elif kind == Heuristic.MOGO:
+    if kind == Heuristic.MOGO:
         list_ataris(b, rollout)
         n_good = mogo_candidates(b, context.default_policy, rollout, context.rules.patterns)
     sign = 1.0 if b.to_play == BLACK else -1.0
@@ -113,8 +129,8 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
             h = sigma(sign * judge(b, p, context.rules.patterns))
         elif kind == Heuristic.PATTERNS or kind == Heuristic.NETWORK:
             h = sigma(sign * learned_x(i - first, kind, workspace))
-        elif adds_gains:
-            gain = 0.0 if p == PASS else gain_of(b, shapes, knowledge.table, p)
+        elif adds_gains(kind):
+            gain = workspace.path.gains[np.uint64(i - first)]
             if kind == Heuristic.BOTH:
                 gain += judge(b, p, context.rules.patterns)
             elif kind != Heuristic.RLGO:
