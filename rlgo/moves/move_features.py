@@ -169,7 +169,7 @@ def _read_chain(b, chain, is_own, s):
     s.fate[chain] = np.int64(by_second) if is_own else np.int64(by_first) + 2 * np.int64(by_second)
 
 
-@njit
+@inline_once
 def features_of(b, p, last_but_one, s):
     """Put the features of a sensible move or a pass into `s.features`, one per group; 0 for none.
 
