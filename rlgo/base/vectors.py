@@ -1,7 +1,8 @@
 """Vector instructions for kernels, where LLVM does not find them.
 
-Each function has three forms: one for numpy arrays, which defines what it does and is used when code is interpreted; one
-that writes LLVM's instructions; and one that tells numba to use it. LLVM translates vectors to what the processor has.
+Each function has three forms: one for numpy arrays, which defines what it does and is used when code is interpreted;
+one that writes LLVM's instructions; and one that tells numba to use it. LLVM translates vectors to what the processor
+has.
 """
 
 from __future__ import annotations

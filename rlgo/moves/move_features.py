@@ -125,7 +125,9 @@ def new_study(size: int) -> Study:
     n_liberties, fate, rival = (np.zeros(n, np.uint8) for _ in range(3))
     liberties, features = np.zeros((n, 2), np.int64), np.zeros(N_GROUPS, np.int64)
     ladders = new_ladder_scratch(size)
-    return Study(new_surroundings(size), n_liberties, fate, liberties, rival, _where(size), features, ladders, zobrist(size))
+    return Study(
+        new_surroundings(size), n_liberties, fate, liberties, rival, _where(size), features, ladders, zobrist(size)
+    )
 
 
 @njit

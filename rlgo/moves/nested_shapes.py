@@ -223,8 +223,9 @@ class ShapeTree(NamedTuple):
 
     Attributes
     ----------
-    entries : records of 16 bytes: ``number``, of the shape, 0 if the entry is not used; ``code``, of its last ring; its ``weight``;
-        and ``children``, 32 s + k + 1, where s is the start of the block with its children, or 0. [0] is the root.
+    entries : records of 16 bytes: the ``number`` of the shape, 0 if the entry is not used; ``code``, of its last ring;
+        its ``weight``; and ``children``, 32 s + k + 1, where s is the start of the block with its children, or 0. [0]
+        is the root.
     """
 
     entries: np.ndarray

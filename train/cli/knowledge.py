@@ -202,7 +202,9 @@ def train(
 def prune_shapes(
     file: _File,
     out: Annotated[Path, option("-o --out", "File to write.", metavar="FILE")] = Path("pruned.npz"),
-    difference: Annotated[float, option("--within", "Leave out shapes whose weight differs by less.", number, metavar="X")] = 0.1,
+    difference: Annotated[
+        float, option("--within", "Leave out shapes whose weight differs by less.", number, metavar="X")
+    ] = 0.1,
     force: Force = False,
 ) -> None:
     """Leave out shapes that hardly differ from the same shape without its last ring: searches become faster."""

@@ -114,10 +114,10 @@ def compare(games: Collection, patterns: dict[str, Patterns]) -> list[Accuracy]:
     """Measure patterns, by their names, on the games held out, beside uniform choice, Q_rlgo and handcrafted rules."""
     size = games.size
     held_out = game_table(games, held_out=True)
-    decisions = decisions_of(held_out, size, _no_shapes(size))
+    decisions = decisions_of(held_out, size, _no_shapes())
     found = accuracies("uniform", decisions, np.zeros(len(decisions.move)))
     sample = game_table(games, held_out=False, most=_SCALE_GAMES)
-    sampled = decisions_of(sample, size, _no_shapes(size))
+    sampled = decisions_of(sample, size, _no_shapes())
     for name, score in _scorers(size).items():
         scale = _best_scale(sampled, _scores(sampled, sample, size, score))
         found += accuracies(name, decisions, scale * _scores(decisions, held_out, size, score))
@@ -134,7 +134,7 @@ def measure(games: Collection, patterns: dict[str, Patterns]) -> list[Accuracy]:
     ]
 
 
-def _no_shapes(size: int) -> Any:
+def _no_shapes() -> Any:
     return make_tree(np.zeros(0, np.int32), np.zeros(0, np.uint32))
 
 

@@ -24,9 +24,7 @@ def test_least_of_eight():
         columns = [np.bitwise_or.reduce([table[r, k] for r in rows]) for k in range(8) if not dead >> k & 1]
         least = min(columns)
         where = sum(
-            1 << k
-            for k in range(8)
-            if not dead >> k & 1 and np.bitwise_or.reduce([table[r, k] for r in rows]) == least
+            1 << k for k in range(8) if not dead >> k & 1 and np.bitwise_or.reduce([table[r, k] for r in rows]) == least
         )
         for function in (_compiled, least_of_eight):
             assert tuple(map(int, function(table, rows, np.uint32(dead)))) == (least, where)
