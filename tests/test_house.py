@@ -237,7 +237,7 @@ def test_only_jit_knows_how_numba_compiles() -> None:
     for path in FILES:
         source, name = path.read_text("utf-8"), path.relative_to(ROOT).as_posix()
         assert name == "rlgo/base/jit.py" or "numba.njit" not in source, name
-        if name not in ("rlgo/base/jit.py", "rlgo/base/machine_code.py", "rlgo/base/parts.py"):
+        if name not in (f"rlgo/base/{room}.py" for room in ("jit", "machine_code", "parts", "vectors")):
             assert "rlgo.base.parts" not in source, name
             assert "from numba" not in source, name
 
