@@ -89,7 +89,7 @@ def turn(b, color):
         b.ko = 0
 
 
-@njit(allocates=True)
+@njit
 def describe_games(games, first, stop, tree, s, b, out):
     """Compute the features of all candidates of the moves to learn from, in games first to stop - 1.
 
@@ -98,7 +98,7 @@ def describe_games(games, first, stop, tree, s, b, out):
 
     Returns the number of decisions. Moves that are not candidates, such as filling one's own eye, make none.
     """
-    moves = np.empty(b.empties.shape[0] + 1, np.int64)
+    moves = s.moves
     n_decisions, n_all = 0, 0
     for g in range(first, stop):
         begin_game(b, games, g, s.zobrist)
@@ -115,7 +115,8 @@ def describe_games(games, first, stop, tree, s, b, out):
                     chosen = i if p == games.move[t] else chosen
                     features_of(b, p, last_but_one, s)
                     out.move[n_all + i] = p
-                    out.features[n_all + i] = s.features
+                    for group in range(N_GROUPS):
+                        out.features[n_all + i, group] = s.features[group]
                     out.shape[n_all + i] = tree.entries[s.around.entry[i]].number
                 if chosen >= 0:
                     out.chosen[n_decisions], out.game[n_decisions] = chosen, g
@@ -128,10 +129,10 @@ def describe_games(games, first, stop, tree, s, b, out):
     return n_decisions
 
 
-@njit(allocates=True)
+@njit
 def see_games(games, growing, often, rings, s, b):
     """Count the shapes around all candidates of the moves to learn from; see `nested_shapes.see_shape`."""
-    moves = np.empty(b.empties.shape[0] + 1, np.int64)
+    moves = s.moves
     for g in range(len(games.first_move) - 1):
         begin_game(b, games, g, s.zobrist)
         for t in range(games.first_move[g], games.first_move[g + 1]):

@@ -104,6 +104,7 @@ class Study(NamedTuple):
     rival : uint8[P], the fewest liberties of the enemies that touch a chain with one or two liberties
     where : `_where(size)`
     features : int64[N_GROUPS], scratch of `features_of`
+    moves : int64[N + 1], scratch for `list_candidates`
     ladders : `LadderScratch`
     zobrist : `board.zobrist(size)`
     """
@@ -115,6 +116,7 @@ class Study(NamedTuple):
     rival: np.ndarray
     where: np.ndarray
     features: np.ndarray
+    moves: np.ndarray
     ladders: LadderScratch
     zobrist: np.ndarray
 
@@ -125,9 +127,11 @@ def new_study(size: int) -> Study:
     n_liberties, fate, rival = (np.zeros(n, np.uint8) for _ in range(3))
     liberties, features = np.zeros((n, 2), np.int64), np.zeros(N_GROUPS, np.int64)
     ladders = new_ladder_scratch(size)
+    moves = np.zeros(size * size + 1, np.int64)
     return Study(
-        new_surroundings(size), n_liberties, fate, liberties, rival, _where(size), features, ladders, zobrist(size)
-    )
+        new_surroundings(size), n_liberties, fate, liberties, rival, _where(size), features, moves, ladders,
+        zobrist(size),
+    )  # fmt: skip
 
 
 @njit
