@@ -19,7 +19,7 @@ from mcts.tree import PRIOR_UNITS, add, count, find_edge, mean, statistic
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.jit import apart, calls, compare_and_swap, inline, inline_once, njit, unpacked
 from rlgo.base.settings import VALUES, Policy
-from rlgo.features.incremental import reset_gains
+from rlgo.features.incremental import reset_gains_of_player
 from rlgo.features.shapes import Table, make_features
 from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK, PASS
@@ -56,7 +56,7 @@ def knowledge_of(
     table, value = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32)), "logistic"
     if weights is not None:
         table, value = weights.table(is_fused=True), weights.value
-    strengths = None if patterns is None else patterns.strengths(size)
+    strengths = None if patterns is None else patterns.strengths()
     return Knowledge(table, VALUES[value], weights is not None, policy, strengths, network)
 
 
@@ -72,26 +72,51 @@ def give_prior(node, kind, before, b, tree, context, workspace):
     had = np.int64(tree.prior_kind[node])
     if had == kind or not compare_and_swap(tree.prior_kind, node, had, kind):
         return  # another thread is working on it
-    here = np.int64(node)
-    _call_prior(context.prior, (here, np.int64(kind), np.int64(1), before, b, tree, context, workspace))
-    if had != Heuristic.NONE:
-        _call_prior(context.prior, (here, had, np.int64(-1), before, b, tree, context, workspace))
+    _call_prior(context.prior, (np.int64(node), np.int64(kind), had, before, b, tree, context, workspace))
 
 
 @apart
 def prior_apart(arguments):
-    """Call `add_prior`, whose arguments these are: the largest part of a search, compiled beside the rest."""
-    add_prior(*unpacked(arguments))
+    """Call `replace_prior`, whose arguments these are: the largest part of a search, compiled beside the rest."""
+    replace_prior(*unpacked(arguments))
 
 
 _call_prior = calls(prior_apart)
 
 
 @njit
+def replace_prior(node, kind, had, before, b, tree, context, workspace):
+    """Give a node a prior in place of the one that it had; see `give_prior`."""
+    if adds_gains(kind) or adds_gains(had):
+        list_gains(node, b, tree, context, workspace)
+    add_prior(node, kind, 1, before, b, tree, context, workspace)
+    if had != Heuristic.NONE:
+        add_prior(node, had, -1, before, b, tree, context, workspace)
+
+
+@inline
+def adds_gains(kind):
+    """Return whether a heuristic is Q_rlgo, alone or with others."""
+    is_rlgo = kind == Heuristic.RLGO or kind == Heuristic.BOTH
+    return is_rlgo or kind == Heuristic.RLGO_PATTERNS or kind == Heuristic.RLGO_NETWORK
+
+
+@njit
+def list_gains(node, b, tree, context, workspace):
+    """List by how much phi . theta grows with each action of a node, for the colour to play, in `path.gains`."""
+    shapes, table, gains = workspace.shapes, context.knowledge.table, workspace.path.gains
+    reset_gains_of_player(b, shapes, table)
+    first = np.int64(tree.first_edge[node])
+    for i in range(tree.n_edges[node]):
+        p = np.int64(tree.move[first + i])
+        gains[np.uint64(i)] = 0.0 if p == PASS else gain_of(b, shapes, table, p)
+
+
+@njit
 def add_prior(node, kind, times, before, b, tree, context, workspace):
     """Initialise a node: Q = Q~ = H, N = C and N~ = C~ for each action (equations 48 to 52).
 
-    Earlier outcomes are kept: H counts like C and C~ more outcomes.
+    Earlier outcomes are kept: H counts like C and C~ more outcomes. Q_rlgo needs `list_gains` first.
 
     times : 1, or -1 to remove the prior
     For the other parameters see `give_prior`.
@@ -101,11 +126,7 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
     grandparent, last, last_but_one = before
     weigh_actions(node, kind, (last, last_but_one), b, tree, context, workspace)
     n_good, shared = 0, settings.virtual_loss > 0
-    adds_gains = kind == Heuristic.RLGO or kind == Heuristic.BOTH
-    adds_gains |= kind == Heuristic.RLGO_PATTERNS or kind == Heuristic.RLGO_NETWORK
-    if adds_gains:
-        reset_gains(b, shapes, knowledge.table)
-    elif kind == Heuristic.MOGO:
+    if kind == Heuristic.MOGO:
         list_ataris(b, rollout)
         n_good = mogo_candidates(b, context.default_policy, rollout, context.rules.patterns)
     sign = 1.0 if b.to_play == BLACK else -1.0
@@ -123,8 +144,8 @@ def add_prior(node, kind, times, before, b, tree, context, workspace):
             h = sigma(sign * judge(b, p, context.rules.patterns))
         elif kind == Heuristic.PATTERNS or kind == Heuristic.NETWORK:
             h = sigma(sign * learned_x(i - first, kind, workspace))
-        elif adds_gains:
-            gain = 0.0 if p == PASS else gain_of(b, shapes, knowledge.table, p)
+        elif adds_gains(kind):
+            gain = workspace.path.gains[np.uint64(i - first)]
             if kind == Heuristic.BOTH:
                 gain += judge(b, p, context.rules.patterns)
             elif kind != Heuristic.RLGO:

@@ -14,7 +14,7 @@ from mcts.puct import action_x, to_log_policy
 from rlgo.base.jit import njit
 from rlgo.go.rules import n_points
 from rlgo.moves.move_features import Study, new_study, study
-from rlgo.moves.patterns import score_move
+from rlgo.moves.patterns import score_studied
 
 # The scale and the shift of H (`Settings.policy_scale` and `policy_shift`) are 0.4: handcrafted values, too, predict
 # the moves of games best when multiplied by about 2.5, and there any move costs as much as the shift.
@@ -50,8 +50,7 @@ def predict_moves(node, last_but_one, b, tree, strengths, scratch):
         return 0
     study(b, scratch.study)
     first, n, x = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node]), scratch.x
-    for i in range(n):
-        x[i] = score_move(b, np.int64(tree.move[first + i]), last_but_one, strengths, scratch.study)
+    score_studied(b, tree.move, (first, n), last_but_one, strengths, scratch.study, x)
     to_log_policy(x, n)
     return n
 

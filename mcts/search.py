@@ -78,6 +78,7 @@ def path_dtype(size: int) -> np.dtype:
     n_moves, moves[T], first_color : all moves of the simulation, in the tree and beyond, and the colour of the first
     last : the move before the first
     values[P] : scratch of `select`
+    gains[P] : scratch of `heuristic.list_gains`
     leaf, leaf_node : the moves before the position where the tree ends, and its node, NO_CHILD or COLLIDED
     row : the row of that position in the batch of an evaluator
     z, w : the outcome, and the share of V in what is backed up
@@ -102,6 +103,7 @@ def path_dtype(size: int) -> np.dtype:
         ("moves", np.uint16, (plies,)),
         ("candidates", np.uint16, (points,)),
         ("values", np.float64, (points,)),
+        ("gains", np.float64, (points,)),
         ("amaf", np.int64, (2, points)),
     ]
     return np.dtype((np.record, np.dtype(fields, align=True)))

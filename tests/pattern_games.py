@@ -42,7 +42,7 @@ def learned_patterns() -> tuple[GameTable, Decisions, Patterns]:
     """Games, their decisions, and the patterns learned from them."""
     games = table_of(games_played())
     parents, codes, seen = known_shapes(grow_tree(games, SIZE, 20, 9, 50_000), 20)
-    decisions = decisions_of(games, SIZE, make_tree(SIZE, parents, codes))
+    decisions = decisions_of(games, SIZE, make_tree(parents, codes))
     features, shapes = softmax.fit(decisions, parents, 1.0, 20)
     return games, decisions, Patterns(parents, codes, seen, shapes, features, SIZE, {})
 

@@ -238,7 +238,8 @@ def test_only_jit_knows_how_numba_compiles() -> None:
     for path in FILES:
         source, name = path.read_text("utf-8"), path.relative_to(ROOT).as_posix()
         assert name == "rlgo/base/jit.py" or "numba.njit" not in source, name
-        if name not in [f"rlgo/base/{room}.py" for room in ("apart", "jit", "machine_code", "parts", "shortcuts")]:
+        insides = ("apart", "jit", "machine_code", "parts", "shortcuts", "vectors")
+        if name not in [f"rlgo/base/{room}.py" for room in insides]:
             assert "rlgo.base.parts" not in source, name
             assert "from numba" not in source, name
 

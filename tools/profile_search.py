@@ -21,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from rlgo.base.parts import PartLibrary
 from rlgo.go.game import Game
 from train.players.spec import make_player
 
@@ -46,6 +47,8 @@ def write_kernels(folder: Path) -> None:
     for dispatcher in [o for o in gc.get_objects() if isinstance(o, Dispatcher)]:
         for compiled in dispatcher.overloads.values():
             name, library = compiled.fndesc.mangled_name, compiled.library
+            if isinstance(library, PartLibrary):  # its code is in that of its callers
+                continue
             file = folder / "kernel"
             file.write_bytes(library._get_compiled_object())
             symbols = (line.split() for line in run("nm", str(file)).splitlines())

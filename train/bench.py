@@ -486,7 +486,7 @@ def _patterns(n: int) -> Numbers:
     starts, none = np.array([0, len(move)]), np.zeros(0, np.int64)
     learned = np.ones(len(move), np.uint8)
     games = GameTable(np.zeros(2, np.int64), starts, none, none, color.copy(), move.copy(), learned)
-    tree, s, board = make_tree(9, patterns.parents, patterns.codes), new_study(9), new_board(9)
+    tree, s, board = make_tree(patterns.parents, patterns.codes), new_study(9), new_board(9)
     out = new_decisions(len(move), 82 * len(move))
 
     def run() -> tuple[float, ...]:

@@ -54,6 +54,9 @@ def _running() -> IO[bytes]:
     """Return the standard input of the process, which is started if there is none."""
     global _process
     if _process is None or _process.poll() is not None:
+        if _process is not None and _process.stdin is not None:
+            with suppress(OSError):  # it has ended before it read everything
+                _process.stdin.close()
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         _process = subprocess.Popen(  # nosec B603
             [sys.executable, "-m", __name__],

@@ -321,7 +321,7 @@ def write_ladders(arrays, first, out, zobrist, scratch):
             n, one, two = liberties_of(b, stone)
             if c != b.to_play and n == 2:
                 for p in (one, two):
-                    if may_play(arrays, i, p, zobrist) and is_caught_by(b, stone, p, scratch, zobrist):
+                    if may_play(arrays, i, p, zobrist) and is_caught_by(b, stone, p, one + two - p, scratch, zobrist):
                         out[i, first, p // stride - 1, p % stride - 1] = 1
             elif c == b.to_play and n == 1:
                 _mark_escapes(arrays, i, stone, out[i, first + 1], zobrist, scratch)

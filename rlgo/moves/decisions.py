@@ -12,7 +12,7 @@ import numpy as np
 from rlgo.base.jit import compiling, njit
 from rlgo.go.board import PASS, clear, new_board, play
 from rlgo.moves.move_features import N_GROUPS, features_of, list_candidates, new_study, study
-from rlgo.moves.nested_shapes import GrowingTree, ShapeTree, new_growing_tree, see_shape, shape_at
+from rlgo.moves.nested_shapes import GrowingTree, ShapeTree, find_shapes, new_growing_tree, see_shape
 
 _GAMES_AT_ONCE = 200
 
@@ -89,16 +89,16 @@ def turn(b, color):
         b.ko = 0
 
 
-@njit(allocates=True)
+@njit
 def describe_games(games, first, stop, tree, s, b, out):
     """Compute the features of all candidates of the moves to learn from, in games first to stop - 1.
 
-    tree, s, b : `ShapeTree`, `Study` and a board record for the games' board size
+    tree, s, b : `ShapeTree`, and `Study` and a board record for the games' board size
     out : `Decisions` with enough room
 
     Returns the number of decisions. Moves that are not candidates, such as filling one's own eye, make none.
     """
-    moves = np.empty(b.empties.shape[0] + 1, np.int64)
+    moves = s.moves
     n_decisions, n_all = 0, 0
     for g in range(first, stop):
         begin_game(b, games, g, s.zobrist)
@@ -108,14 +108,16 @@ def describe_games(games, first, stop, tree, s, b, out):
             if games.is_learned[t]:
                 study(b, s)
                 n = list_candidates(b, moves)
+                find_shapes(moves, 0, n, s.around, tree)
                 chosen = -1
                 for i in range(n):
                     p = moves[i]
                     chosen = i if p == games.move[t] else chosen
                     features_of(b, p, last_but_one, s)
                     out.move[n_all + i] = p
-                    out.features[n_all + i] = s.features
-                    out.shape[n_all + i] = 0 if p == PASS else shape_at(p, s.near, s.far, tree)
+                    for group in range(N_GROUPS):
+                        out.features[n_all + i, group] = s.features[group]
+                    out.shape[n_all + i] = tree.entries[s.around.entry[i]].number
                 if chosen >= 0:
                     out.chosen[n_decisions], out.game[n_decisions] = chosen, g
                     out.ply[n_decisions] = t - games.first_move[g]
@@ -127,10 +129,10 @@ def describe_games(games, first, stop, tree, s, b, out):
     return n_decisions
 
 
-@njit(allocates=True)
+@njit
 def see_games(games, growing, often, rings, s, b):
     """Count the shapes around all candidates of the moves to learn from; see `nested_shapes.see_shape`."""
-    moves = np.empty(b.empties.shape[0] + 1, np.int64)
+    moves = s.moves
     for g in range(len(games.first_move) - 1):
         begin_game(b, games, g, s.zobrist)
         for t in range(games.first_move[g], games.first_move[g + 1]):
@@ -138,13 +140,13 @@ def see_games(games, growing, often, rings, s, b):
             if games.is_learned[t]:
                 study(b, s)
                 for i in range(list_candidates(b, moves) - 1):
-                    see_shape(moves[i], s.near, s.far, growing, often, rings)
+                    see_shape(moves[i], s.around, growing, often, rings)
             play(b, games.move[t], s.zobrist)
 
 
 def grow_tree(games: GameTable, size: int, often: int, rings: int, room: int) -> GrowingTree:
     """Find the shapes of at most `rings` rings seen at least `often` times, counting at most `room` shapes."""
-    growing = new_growing_tree(size, room)
+    growing = new_growing_tree(room)
     with compiling(f"patterns, {size}x{size}"):
         see_games(games, growing, often, rings, new_study(size), new_board(size))
     return growing

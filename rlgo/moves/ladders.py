@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.base.jit import copy_record, njit
-from rlgo.go.board import EMPTY, is_legal, last_liberty, new_boards, play_stone
+from rlgo.go.board import EMPTY, in_atari, is_legal, last_liberty, new_boards, play_stone
 
 MOST_NODES = 60  # most positions read for a ladder; beyond that the chain counts as escaped
 _STEPS = 62  # moves of each side in the longest ladder
@@ -66,10 +66,10 @@ def liberties_of(b, stone):
 
 
 @njit
-def liberties_with(b, p, color):
+def liberties_with(b, p, color, taken):
     """Return the liberties, 3 for more, of the chain that a stone of `color` at empty point p would make.
 
-    Captures are not played out: captured stones stay on the board.
+    Captures are not played out: captured stones stay on the board. taken : a point that is none of the liberties, or 0
     """
     stride = b.stride
     first, second = 0, 0
@@ -78,7 +78,7 @@ def liberties_with(b, p, color):
         while True:
             # A neighbour that is empty is a liberty; one that is a stone brings the liberties of its chain.
             for r in (s - stride, s - 1, s + 1, s + stride) if b.color[np.uint64(q)] == color else (q, q, q, q):
-                if (b.color[np.uint64(r)] == EMPTY) & (r != p) & (r != first) & (r != second):
+                if (b.color[np.uint64(r)] == EMPTY) & (r != p) & (r != taken) & (r != first) & (r != second):
                     if first == 0:
                         first = r
                     elif second == 0:
@@ -211,18 +211,39 @@ def _list_replies(b, stone, replies):
 @njit
 def escapes_by(b, stone, p, scratch, zobrist):
     """Return whether a chain in atari would escape if its owner played at p, a legal move; p = 0: by any move."""
-    _set_up(b, np.int64(b.color[np.uint64(stone)]), scratch)
+    color = np.int64(b.color[np.uint64(stone)])
+    # The first move that is tried may be enough. The last liberty of a chain is not forbidden by ko.
+    if p == 0 and liberties_with(b, last_liberty(b, np.int64(b.chain[np.uint64(stone)])), color, 0) == 3:
+        return True
+    _set_up(b, color, scratch)
     return escapes(scratch, stone, p, zobrist)
 
 
 @njit
-def is_caught_by(b, stone, p, scratch, zobrist):
-    """Return whether an enemy move at p, a liberty of a chain with two, catches the chain in a ladder."""
-    _set_up(b, 3 - np.int64(b.color[np.uint64(stone)]), scratch)
+def is_caught_by(b, stone, p, other, scratch, zobrist):
+    """Return whether an enemy move at p catches a chain with two liberties, p and `other`, in a ladder."""
+    color = np.int64(b.color[np.uint64(stone)])
+    if not _may_catch(b, p, other, color):
+        return False
+    _set_up(b, 3 - color, scratch)
     if not is_legal(scratch.boards[0], p):
         return False
     play_stone(scratch.boards[0], p, zobrist)
     return not escapes(scratch, stone, 0, zobrist)
+
+
+@njit
+def _may_catch(b, p, other, color):
+    """Return False if a chain, attacked at p, gets three liberties by its first reply, at its `other` liberty.
+
+    This is known without playing the moves, unless the attack captures stones of `color`, which may be part of the
+    reply's chain.
+    """
+    stride = b.stride
+    for q in (p - stride, p - 1, p + 1, p + stride):
+        if b.color[np.uint64(q)] == color and in_atari(b, q):
+            return True
+    return liberties_with(b, other, color, p) != 3
 
 
 @njit

@@ -7,12 +7,14 @@ Coulom 2007, "Computing Elo ratings of move patterns in the game of Go".
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from rlgo.base.jit import inline, inline_once, njit
 from rlgo.go.board import BORDER, EMPTY, PASS, is_sensible, liberties_after
+from rlgo.go.coords import from_row_col
 from rlgo.go.rules import n_points, zobrist
 from rlgo.moves.ladders import (
     LadderScratch,
@@ -23,7 +25,16 @@ from rlgo.moves.ladders import (
     new_ladder_scratch,
     weakest_neighbour,
 )
-from rlgo.moves.nested_shapes import BORDER_NEAR, ENEMY_NEAR, OWN_NEAR
+from rlgo.moves.nested_shapes import (
+    EMPTY_NEAR,
+    ENEMY,
+    ENEMY_NEAR,
+    OWN,
+    OWN_NEAR,
+    Surroundings,
+    new_surroundings,
+    pack_rings,
+)
 
 # The groups of features, and the names of the features in each.
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -66,6 +77,17 @@ _ENDS = np.cumsum([0] + [len(names) for names in GROUPS.values()]).tolist()
 ) = range(N_GROUPS)  # fmt: skip
 _START = tuple(_ENDS[:-1])  # the first level of group g, which is 1, is feature _START[g] + 1
 _FAREST = 17
+_ROW, _COLUMN, _AT_LINE = range(3)  # of `Study.where`
+
+
+@cache
+def _where(size: int) -> np.ndarray:
+    """Return the row, the column and the line, at most 5, of each point."""
+    where = np.zeros((n_points(size), 4), np.int64)
+    for row, column in np.ndindex(size, size):
+        line = min(row, column, size - 1 - row, size - 1 - column) + 1
+        where[from_row_col(row, column, size), :3] = row, column, min(line, 5)
+    return where
 
 
 class Study(NamedTuple):
@@ -73,25 +95,28 @@ class Study(NamedTuple):
 
     Attributes
     ----------
-    near, far : uint8[P], the code of each point in shapes (`nested_shapes.py`)
+    around : `nested_shapes.Surroundings`, with the codes of all points
     n_liberties : uint8[P], of each chain at its representative; 3 for more
     fate : uint8[P], for chains with one liberty: 1 if they escape when their owner plays. For enemy chains with two:
         bits 0 and 1 are set if a move at their first or second liberty catches them. For own chains with two: 1 if the
         enemy can catch them.
     liberties : int64[P, 2], two liberties of each chain at its representative
     rival : uint8[P], the fewest liberties of the enemies that touch a chain with one or two liberties
+    where : `_where(size)`
     features : int64[N_GROUPS], scratch of `features_of`
+    moves : int64[N + 1], scratch for `list_candidates`
     ladders : `LadderScratch`
     zobrist : `board.zobrist(size)`
     """
 
-    near: np.ndarray
-    far: np.ndarray
+    around: Surroundings
     n_liberties: np.ndarray
     fate: np.ndarray
     liberties: np.ndarray
     rival: np.ndarray
+    where: np.ndarray
     features: np.ndarray
+    moves: np.ndarray
     ladders: LadderScratch
     zobrist: np.ndarray
 
@@ -99,10 +124,14 @@ class Study(NamedTuple):
 def new_study(size: int) -> Study:
     """Make the scratch for one board size."""
     n = n_points(size)
-    near, far, n_liberties, fate, rival = (np.zeros(n, np.uint8) for _ in range(5))
+    n_liberties, fate, rival = (np.zeros(n, np.uint8) for _ in range(3))
     liberties, features = np.zeros((n, 2), np.int64), np.zeros(N_GROUPS, np.int64)
     ladders = new_ladder_scratch(size)
-    return Study(near, far, n_liberties, fate, liberties, rival, features, ladders, zobrist(size))
+    moves = np.zeros(size * size + 1, np.int64)
+    return Study(
+        new_surroundings(size), n_liberties, fate, liberties, rival, _where(size), features, moves, ladders,
+        zobrist(size),
+    )  # fmt: skip
 
 
 @njit
@@ -117,17 +146,17 @@ def study(b, s):
             s.liberties[p, 0], s.liberties[p, 1] = first, second
     for p in range(b.color.shape[0]):
         c = np.int64(b.color[np.uint64(p)])
+        place = s.around.place[p]
         if c == EMPTY:
-            s.near[p], s.far[p] = 0, 0
-        elif c == BORDER:
-            s.near[p], s.far[p] = BORDER_NEAR, 3
-        else:
+            s.around.near[place], s.around.far[place] = EMPTY_NEAR, EMPTY
+        elif c != BORDER:
             chain = np.int64(b.chain[np.uint64(p)])
             n = np.int64(s.n_liberties[chain])
-            s.near[p] = (OWN_NEAR if c == own else ENEMY_NEAR) + n
-            s.far[p] = 1 if c == own else 2
+            s.around.near[place] = (OWN_NEAR if c == own else ENEMY_NEAR) + n
+            s.around.far[place] = OWN if c == own else ENEMY
             if chain == p and n < 3:
                 _read_chain(b, p, c == own, s)
+    pack_rings(s.around)
 
 
 @inline_once
@@ -137,15 +166,16 @@ def _read_chain(b, chain, is_own, s):
     if s.n_liberties[chain] == 1:
         s.fate[chain] = escapes_by(b, chain, 0, s.ladders, s.zobrist)
         return
-    by_first = is_caught_by(b, chain, s.liberties[chain, 0], s.ladders, s.zobrist)
+    first, second = s.liberties[chain, 0], s.liberties[chain, 1]
+    by_first = is_caught_by(b, chain, first, second, s.ladders, s.zobrist)
     if is_own and by_first:
         s.fate[chain] = 1
         return
-    by_second = is_caught_by(b, chain, s.liberties[chain, 1], s.ladders, s.zobrist)
+    by_second = is_caught_by(b, chain, second, first, s.ladders, s.zobrist)
     s.fate[chain] = np.int64(by_second) if is_own else np.int64(by_first) + 2 * np.int64(by_second)
 
 
-@njit
+@inline_once
 def features_of(b, p, last_but_one, s):
     """Put the features of a sensible move or a pass into `s.features`, one per group; 0 for none.
 
@@ -155,21 +185,21 @@ def features_of(b, p, last_but_one, s):
     if p == PASS:
         s.features[_PASS] = _START[_PASS] + (2 if b.n_passes > 0 else 1)
         return
-    _fights(b, p, s)
-    size, stride = np.int64(b.board_size), np.int64(b.stride)
-    row, column = p // stride, p % stride
-    line = min(min(row, size + 1 - row), min(column, size + 1 - column))
-    s.features[_LINE] = _START[_LINE] + min(line, 5)
+    n_empty = np.int64(b.nbr[np.uint64(p)]) >> 8
+    if b.nbr[np.uint64(p)] != 256 * n_empty + 17 * (4 - n_empty):  # not only empty points and border around it
+        _fights(b, p, s)
+    s.features[_LINE] = _START[_LINE] + s.where[np.uint64(p), _AT_LINE]
     if b.n_changed > 0:
-        s.features[_LAST] = _START[_LAST] + _distance(p, np.int64(b.changed[0]), stride) - 1
+        s.features[_LAST] = _START[_LAST] + _distance(p, b.changed[0], s.where) - 1
     if last_but_one != PASS:
-        s.features[_LAST_BUT_ONE] = _START[_LAST_BUT_ONE] + _distance(p, last_but_one, stride) - 1
+        s.features[_LAST_BUT_ONE] = _START[_LAST_BUT_ONE] + _distance(p, last_but_one, s.where) - 1
 
 
 @inline
-def _distance(p, q, stride):
+def _distance(p, q, where):
     """Return the distance between two points, at least 2 (the stone may be gone, and p its point) and at most 17."""
-    dy, dx = abs(p // stride - q // stride), abs(p % stride - q % stride)
+    dy = abs(where[np.uint64(p), _ROW] - where[np.uint64(q), _ROW])
+    dx = abs(where[np.uint64(p), _COLUMN] - where[np.uint64(q), _COLUMN])
     return min(max(dx + dy + max(dx, dy), 2), _FAREST)
 
 
@@ -227,7 +257,7 @@ def _defence(b, p, in_atari, two, threatened, own_stones, s):
     two liberties, and one that the enemy could catch; own_stones : of the chain that it makes
     """
     if in_atari or two:
-        n = liberties_with(b, p, np.int64(b.to_play))
+        n = liberties_with(b, p, np.int64(b.to_play), 0)
         if in_atari:
             level = 1 if n == 3 else 3
             if n == 2 and escapes_by(b, in_atari, p, s.ladders, s.zobrist):

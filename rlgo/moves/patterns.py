@@ -15,21 +15,21 @@ Nothing in it depends on the board size.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rlgo.base.archive import intact, read_archive, write_archive
-from rlgo.base.errors import RlgoError
+from rlgo.base.errors import RlgoError, shown
 from rlgo.base.jit import njit
 from rlgo.base.resources import find_file, list_shipped_patterns, shipped_patterns
 from rlgo.base.settings import DEFAULT_SIZE
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE
 from rlgo.go.draw import HIDDEN, MOVE, shapes_text
 from rlgo.moves.move_features import FEATURES, N_GROUPS, features_of, list_candidates, new_study, study
-from rlgo.moves.nested_shapes import ENEMY_NEAR, OWN_NEAR, ShapeTree, cells_of, make_tree, rings_of, shape_at
+from rlgo.moves.nested_shapes import ENEMY_NEAR, OWN_NEAR, ShapeTree, cells_of, find_shapes, make_tree, rings_of
 
 FORMAT, VERSION = "rlgo-patterns", 1
 
@@ -39,12 +39,11 @@ class Strengths(NamedTuple):
 
     Attributes
     ----------
-    tree : `ShapeTree` for the board size
-    shape_weights, feature_weights : float32[n + 1]; [0] is 0
+    tree : `ShapeTree` with the weights of shapes
+    feature_weights : float32[n + 1]; [0] is 0
     """
 
     tree: ShapeTree
-    shape_weights: np.ndarray
     feature_weights: np.ndarray
 
 
@@ -60,21 +59,24 @@ def score_moves(b, last_but_one, strengths, s, moves, x):
     """
     study(b, s)
     n = list_candidates(b, moves)
-    for i in range(n):
-        x[i] = score_move(b, moves[i], last_but_one, strengths, s)
+    score_studied(b, moves, (0, n), last_but_one, strengths, s, x)
     return n
 
 
 @njit
-def score_move(b, p, last_but_one, strengths, s):
-    """Return x of a sensible move or a pass, after `move_features.study` of the position."""
-    features_of(b, p, last_but_one, s)
-    x = 0.0
-    for group in range(N_GROUPS):
-        x += strengths.feature_weights[s.features[group]]
-    if p != PASS:
-        x += strengths.shape_weights[shape_at(p, s.near, s.far, strengths.tree)]
-    return x
+def score_studied(b, moves, candidates, last_but_one, strengths, s, x):
+    """Compute x of sensible moves, or a pass, after `move_features.study` of the position.
+
+    moves, candidates : the moves are moves[first : first + n], where candidates = (first, n)
+    """
+    first, n = candidates
+    find_shapes(moves, first, n, s.around, strengths.tree)
+    for i in range(n):
+        features_of(b, np.int64(moves[first + i]), last_but_one, s)
+        sum_of_weights = 0.0
+        for group in range(N_GROUPS):
+            sum_of_weights += strengths.feature_weights[s.features[group]]
+        x[i] = sum_of_weights + strengths.tree.entries[s.around.entry[i]].weight
 
 
 @dataclass(frozen=True)
@@ -102,22 +104,65 @@ class Patterns:
     def __repr__(self) -> str:
         return f"<Patterns: {len(FEATURES)} features, {len(self.parents):,} shapes>"
 
-    def strengths(self, size: int) -> Strengths:
-        """Return the weights for compiled code on a board size."""
-        return Strengths(make_tree(size, self.parents, self.codes), self.shape_weights, self.feature_weights)
+    def strengths(self) -> Strengths:
+        """Return the weights for compiled code."""
+        return Strengths(make_tree(self.parents, self.codes, self.shape_weights), self.feature_weights)
 
     def probabilities(self, boards: Sequence[np.record], last_but_one: int = PASS) -> list[dict[int, float]]:
         """Return P(a) of all sensible moves and of a pass, by point, for each of some boards of one size."""
         if not len(boards):
             return []
         found, size = [], int(boards[0].board_size)
-        strengths, scratch = self.strengths(size), new_study(size)
+        strengths, scratch = self.strengths(), new_study(size)
         moves, x = np.zeros(size * size + 1, np.int64), np.zeros(size * size + 1)
         for board in boards:
             n = score_moves(board, last_but_one, strengths, scratch, moves, x)
             e = np.exp(x[:n] - x[:n].max())
             found.append(dict(zip(moves[:n].tolist(), (e / e.sum()).tolist(), strict=True)))
         return found
+
+
+def prune(patterns: Patterns, within: float = 0.1) -> Patterns:
+    """Leave out shapes whose weight hardly differs from that of the same shape without its last ring, its parent.
+
+    From the largest shapes to the smallest, a shape without children whose weight is within `within` of its parent's
+    becomes part of the parent, whose weight becomes the mean over all places that now have it. Shapes of one ring stay.
+
+    Raises
+    ------
+    RlgoError : unless `within` is at least 0
+
+    >>> from rlgo.base.resources import shipped_patterns
+    >>> from rlgo.moves.patterns import load_patterns, prune
+    >>> prune(load_patterns(shipped_patterns(9)), within=0.4)
+    <Patterns: 65 features, 6,066 shapes>
+    """
+    if not within >= 0:
+        raise RlgoError(f"within = {shown(within)}: expected a number of at least 0")
+    parents = [0, *patterns.parents.tolist()]
+    weights = patterns.shape_weights.astype(np.float64).tolist()
+    alone = np.append(0, patterns.seen)  # places where no larger shape is known
+    np.subtract.at(alone, patterns.parents, patterns.seen)
+    places, n_children = np.maximum(alone, 1).tolist(), np.bincount(patterns.parents, minlength=len(parents)).tolist()
+    is_kept = np.ones(len(parents), bool)
+    for shape in range(len(parents) - 1, 0, -1):  # children have larger numbers than their parents
+        parent = parents[shape]
+        if parent and not n_children[shape] and abs(weights[shape] - weights[parent]) < within:
+            total = places[parent] + places[shape]
+            weights[parent] += (weights[shape] - weights[parent]) * places[shape] / total
+            places[parent] = total
+            n_children[parent] -= 1
+            is_kept[shape] = False
+    kept = np.flatnonzero(is_kept)[1:]
+    number = np.cumsum(is_kept) - 1
+    return replace(
+        patterns,
+        parents=number[patterns.parents[kept - 1]].astype(np.int32),
+        codes=patterns.codes[kept - 1],
+        seen=patterns.seen[kept - 1],
+        shape_weights=np.array(weights, np.float32)[np.append(0, kept)],
+        provenance={**patterns.provenance, "pruned": {"within": within, "of": len(parents) - 1}},
+    )
 
 
 def save_patterns(path: str | Path, patterns: Patterns) -> None:
@@ -190,6 +235,8 @@ def describe(patterns: Patterns) -> str:
     if made:
         lines.append(f"learned by {made['method']} from {made['decisions']:,} moves of {made['games']:,} games")
         lines += [f"{key} {value}" for key, value in made.items() if key in ("command", "commit")]
+    if "pruned" in made:
+        lines.append(f"pruned from {made['pruned']['of']:,} shapes, within {made['pruned']['within']:g}")
     return "\n".join(lines)
 
 

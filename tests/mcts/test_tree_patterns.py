@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -161,7 +160,6 @@ def test_patterns_are_found_by_size_or_by_name(tmp_path):
     with pytest.raises(RlgoError, match="expected a pattern file, found a folder"):
         find_patterns(str(tmp_path))
     assert load_patterns(shipped).size == 9
-    assert replace(shapeless(), size=7).strengths(7).tree.places.shape[0] > 0
 
 
 def test_moves_with_a_higher_probability_begin_with_a_higher_value():

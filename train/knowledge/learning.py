@@ -59,7 +59,7 @@ def train_patterns(
     """
     growing = grow_tree(games, size, settings.seen, settings.rings, _MOST_COUNTED)
     parents, codes, seen = known_shapes(growing, settings.seen)
-    decisions = decisions_of(games, size, make_tree(size, parents, codes))
+    decisions = decisions_of(games, size, make_tree(parents, codes))
     features, shapes = softmax.fit(decisions, parents, settings.l2, settings.iterations, report)
     made = {**settings._asdict(), "method": "softmax", "games": len(games.first_move) - 1, "decisions": len(decisions)}
     return Patterns(parents, codes, seen, shapes, features, size, made)
@@ -103,7 +103,7 @@ def accuracies(name: str, decisions: Decisions, x: np.ndarray) -> list[Accuracy]
 
 def pattern_scores(patterns: Patterns, games: GameTable, size: int) -> tuple[Decisions, np.ndarray]:
     """Return the decisions of some games, and x of all their candidates."""
-    decisions = decisions_of(games, size, make_tree(size, patterns.parents, patterns.codes))
+    decisions = decisions_of(games, size, make_tree(patterns.parents, patterns.codes))
     x = patterns.shape_weights[decisions.shape].astype(np.float64)
     for group in range(decisions.features.shape[1]):
         x += patterns.feature_weights[decisions.features[:, group]]
@@ -114,10 +114,10 @@ def compare(games: Collection, patterns: dict[str, Patterns]) -> list[Accuracy]:
     """Measure patterns, by their names, on the games held out, beside uniform choice, Q_rlgo and handcrafted rules."""
     size = games.size
     held_out = game_table(games, held_out=True)
-    decisions = decisions_of(held_out, size, _no_shapes(size))
+    decisions = decisions_of(held_out, size, _no_shapes())
     found = accuracies("uniform", decisions, np.zeros(len(decisions.move)))
     sample = game_table(games, held_out=False, most=_SCALE_GAMES)
-    sampled = decisions_of(sample, size, _no_shapes(size))
+    sampled = decisions_of(sample, size, _no_shapes())
     for name, score in _scorers(size).items():
         scale = _best_scale(sampled, _scores(sampled, sample, size, score))
         found += accuracies(name, decisions, scale * _scores(decisions, held_out, size, score))
@@ -134,8 +134,8 @@ def measure(games: Collection, patterns: dict[str, Patterns]) -> list[Accuracy]:
     ]
 
 
-def _no_shapes(size: int) -> Any:
-    return make_tree(size, np.zeros(0, np.int32), np.zeros(0, np.uint32))
+def _no_shapes() -> Any:
+    return make_tree(np.zeros(0, np.int32), np.zeros(0, np.uint32))
 
 
 _Score = Callable[[np.record, np.ndarray], np.ndarray]

@@ -41,7 +41,7 @@ def test_what_a_ladder_catches_gnugo_catches_too(gnugo: str):
                 if len(free) == 1 and not escapes_by(position.fast, p, 0, scratch, KEYS):
                     commands.append(f"defend {vertex(from_core(SIZE, p))}")
                     questions += 1
-                elif any(is_caught_by(position.fast, p, q, scratch, KEYS) for q in two):
+                elif any(is_caught_by(position.fast, p, q, sum(two) - q, scratch, KEYS) for q in two):
                     commands.append(f"attack {vertex(from_core(SIZE, p))}")
                     questions += 1
     talk = "\n".join(commands)

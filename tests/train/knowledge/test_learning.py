@@ -73,7 +73,7 @@ def test_only_moves_of_a_search_are_learned_where_there_is_one(tmp_path: Path) -
 
 def test_accuracies_from_their_definition(folder: Path) -> None:
     held_out = game_table(read_collection([folder]), held_out=True)
-    decisions = decisions_of(held_out, SIZE, learning._no_shapes(SIZE))
+    decisions = decisions_of(held_out, SIZE, learning._no_shapes())
     x = np.random.default_rng(1).integers(0, 4, len(decisions.move)).astype(float)  # with ties
     hits, logs = {1: [], 5: []}, []
     for d in range(len(decisions)):
@@ -114,7 +114,7 @@ def test_a_ko_does_not_bind_who_moves_twice(tmp_path: Path) -> None:
     with open_folder(tmp_path, {"kind": "imported", "size": SIZE}, {}) as shards:
         shards.add(StudyGame(name, 1.0, moves))
     games = game_table(read_collection([tmp_path]), held_out=False)
-    decisions = decisions_of(games, SIZE, learning._no_shapes(SIZE))
+    decisions = decisions_of(games, SIZE, learning._no_shapes())
     ninth = slice(*decisions.starts[8:10])
     assert from_vertex("C2", SIZE) in decisions.move[ninth]
     x = learning._scores(decisions, games, SIZE, learning._rlgo_scorer(random_weights()))
@@ -182,6 +182,11 @@ def test_the_commands(
     assert "learned by softmax" in capsys.readouterr().out
     assert main(["patterns", "show", str(out), "--top", "2"]) == 0
     assert "Strongest shapes" in capsys.readouterr().out
+    assert main(["patterns", "prune", str(out), "-o", str(tmp_path / "q.npz"), "--within", "9"]) == 0
+    assert "shapes up to distance 2: " in capsys.readouterr().out
+    assert len(load_patterns(tmp_path / "q.npz").parents) < len(load_patterns(out).parents)
+    assert main(["patterns", "prune", str(out), "-o", str(out)]) == 2
+    assert "already exists" in capsys.readouterr().err
     png, data = tmp_path / "a.png", tmp_path / "a.json"
     assert main(["patterns", "test", str(out), str(folder), "--png", str(png), "--json", str(data)]) == 0
     assert png.read_bytes().startswith(b"\x89PNG")
