@@ -11,7 +11,6 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
-from numba.np.arrayobj import make_array
 
 
 def least_of_eight(table, rows, dead):
@@ -37,7 +36,7 @@ def least_of_eight(table, rows, dead):
 @intrinsic
 def _least_of_eight(typing_context, table, rows, dead):  # noqa: ARG001  # numba's signature
     def codegen(context, builder, signature, arguments):
-        array = make_array(signature.args[0])(context, builder, value=arguments[0])
+        array = context.make_array(signature.args[0])(context, builder, value=arguments[0])
         word = ir.IntType(32)
         vector = ir.VectorType(word, 8)
 
