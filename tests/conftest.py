@@ -12,6 +12,8 @@ import pytest
 from gnugo_program import find_gnugo
 from hypothesis import settings
 
+from rlgo.go.game import Game
+
 # Shells start what runs in the background with Ctrl-C ignored, and that is inherited: tests of Ctrl-C need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -44,6 +46,13 @@ def not_installed(what: str) -> NoReturn:
     """Skip a test that needs a program; with RLGO_TESTS=all, as in .ci/run, it fails."""
     end = pytest.fail if os.environ.get("RLGO_TESTS") == "all" else pytest.skip
     end(f"{what} is not installed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def rules() -> None:
+    """Compile the rules of the usual boards before any test looks at what is written to stderr."""
+    for size in (5, 9):
+        Game(size)
 
 
 @pytest.fixture(scope="session")
