@@ -40,6 +40,10 @@ class Monitor:
     session : number of this start of the run, from 1; each session has its own event file
     unit : what is counted
 
+    Attributes
+    ----------
+    is_first : whether no earlier session has written events
+
     Raises
     ------
     RlgoError : if the folder cannot be written.
@@ -48,6 +52,7 @@ class Monitor:
     def __init__(self, folder: Path, session: int = 0, unit: str = "games"):
         from tensorboardX.event_file_writer import EventsWriter
 
+        self.is_first = not any(path.stat().st_size for path in folder.glob("events.out.tfevents.*"))
         try:
             self._jsonl = (folder / "metrics.jsonl").open("a", encoding="utf-8")
             self._events = EventsWriter(str(folder / "events"), f".{session:04d}")

@@ -302,9 +302,10 @@ class _Run:
         learner = self.learner
         if learner.games == 0:
             self.log(f"{learner.features.name}: {learner.features.n_weights:,} weights; run folder {self.folder.path}")
-            self.monitor.text("config", "```toml\n" + to_toml(self.config) + "```")
         else:
             self.log(f"resumed {self.folder.path} after {learner.games:,} games")
+        if self.monitor.is_first:  # a run may have been saved before its first game
+            self.monitor.text("config", "```toml\n" + to_toml(self.config) + "```")
         if self.config.run.gnugo_games and not has_gnugo():
             self.log("GNU Go is not installed: no games against it")
         self.monitor.hparams(flat(self.config), is_finished=False)
