@@ -240,7 +240,8 @@ def _speak_gtp(spec: str, checked: Board, options: dict[str, Any]) -> None:
         make = functools.partial(_make, spec)
         return GtpEngine(player, checked.size, checked.komi, make=make, title=title, ready=tell, **options)
 
-    run_early(lambda: _make(spec, checked.size), make_engine, EarlyAnswers(title, checked.size))
+    early = EarlyAnswers(title, checked.size)
+    run_early(lambda: _make(spec, checked.size), make_engine, early, log=options.get("log"))
 
 
 def _title(spec: str) -> str:

@@ -207,7 +207,10 @@ def prune_shapes(
     ] = 0.1,
     force: Force = False,
 ) -> None:
-    """Leave out shapes that hardly differ from the same shape without its last ring: searches become faster."""
+    """Leave out shapes that tell next to nothing new.
+
+    Their weights hardly differ from that of the same shape without its last ring. Searches become faster.
+    """
     check_new(out, force)
 
     from rlgo.moves.patterns import describe, find_patterns, load_patterns, prune, save_patterns

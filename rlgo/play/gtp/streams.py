@@ -48,6 +48,7 @@ def run_early(
     early: EarlyAnswers,
     source: BinaryIO | None = None,
     sink: BinaryIO | None = None,
+    log: Callable[[str], None] | None = None,
 ) -> None:
     """Answer commands like `run`, but from the beginning, while the engine is made in another thread.
 
@@ -58,6 +59,7 @@ def run_early(
         ends the run with it
     early : answers as long as there is no engine
     source, sink : as for `run`
+    log : as for `GtpEngine`; used here for a run that ends before there is an engine
 
     Raises
     ------
@@ -82,6 +84,10 @@ def run_early(
     with _Streams(source, sink) as streams:
         answered, line = streams.serve_early(early, engine)
         if line is None:
+            if log is not None:
+                for _, text in answered:
+                    log(f"> {_decode(text).strip()}")
+                    log(f"< {(early.answer(_decode(text)) or '').strip()}")
             engine()
             player.result().close()
             return

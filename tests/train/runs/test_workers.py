@@ -189,7 +189,8 @@ def test_actors_of_a_match_that_die_are_replaced(nodes, capsys):
     import ray
 
     pool = RayPool(nodes.address, 2)
-    tasks = [GameTask(n, "random", "random", (), 1, GameRules(5, 2.5, 75)) for n in range(1, 13)]
+    # On a board so large that a game is under way when its actor dies.
+    tasks = [GameTask(n, "random", "random", (), 1, GameRules(19, 2.5, 1_000)) for n in range(1, 13)]
     records = {}
     for task, record in pool.run(tasks):
         records[task.number] = record.moves
