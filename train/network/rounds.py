@@ -144,7 +144,7 @@ def is_enough(matches: Sequence[MatchResult]) -> bool:
 def _run_round(
     plan: RoundsPlan, folder: Path, k: int, begin: Sequence[Path], jobs: int, cluster: str, progress: bool
 ) -> Round:
-    here, before = folder / f"round-{k}", _network_of(folder, k - 1)
+    here, before = folder / f"round-{k}", _network_of(folder, k - 1) if k > 1 else None
     make_folder(here)
     seconds = _Seconds(here / "seconds.json")
     played = list(begin) if k == 1 else []
@@ -172,8 +172,8 @@ def _run_round(
     )  # fmt: skip
 
 
-def _network_of(folder: Path, k: int) -> Path | None:
-    return folder / f"round-{k}" / "network" / "network.npz" if k else None
+def _network_of(folder: Path, k: int) -> Path:
+    return folder / f"round-{k}" / "network" / "network.npz"
 
 
 def _games_of(folder: Path, k: int, begin: Sequence[Path]) -> list[Path]:
