@@ -232,7 +232,8 @@ class TreeSearch(Player):
         """Forget the trees and the last result."""
         self.root.forget()
         self.result: TreeResult | None = None
-        self._searched: Positions | None = None  # the root, for `evaluation`
+        self._searched: Positions | None = None  # the root, until somebody asks what the network says about it
+        self._answer: Mapping[str, np.ndarray] = {}
         if self.prior_search is not None:
             self.prior_search.new_game()
 
@@ -348,11 +349,14 @@ class TreeSearch(Player):
     @property
     def evaluation(self) -> Mapping[str, np.ndarray]:
         """What the evaluator said about the root of the last search, by name; see `TreeSearch`."""
-        if self._network is not None and self._searched is not None:
-            answer = {name: array[0] for name, array in self._network(self._searched).items()}
-            x = np.where(self._searched.legal()[0], answer["logits"], -np.inf)
-            e = np.exp(x - x.max())
-            return {**answer, "policy": e / e.sum()}
+        if self._network is not None:
+            positions, self._searched = self._searched, None
+            if positions is not None:
+                answer = {name: array[0] for name, array in self._network(positions).items()}
+                x = np.where(positions.legal()[0], answer["logits"], -np.inf)
+                e = np.exp(x - x.max())
+                self._answer = {**answer, "policy": e / e.sum()}
+            return self._answer
         return {} if self.threads.batches is None else self.threads.batches.root_answers
 
     def report(self) -> list[str]:
