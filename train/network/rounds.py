@@ -162,9 +162,9 @@ def _run_round(
     network = _network_of(folder, k)
     measures = [measure(load_network(network), data) for data in Pool(sources, held_out=True).sizes.values()]
     with seconds.of("matches"):
-        new, old, without = with_network(plan.matched, network), with_network(plan.matched, before), plan.matched
+        new, old = with_network(plan.matched, network), with_network(plan.matched, before)
         at_sims = _match(plan, new, old, here, "sims", progress)
-        at_time = _match(plan, new, without_simulations(without), here, "time", progress)
+        at_time = _match(plan, new, without_simulations(plan.matched), here, "time", progress)
     return Round(
         k, sum(len(read_collection([path])) for path in played),
         sum(file.stat().st_size for path in played for file in path.glob("*.npz")), seconds.spent, plan.settings.steps,
