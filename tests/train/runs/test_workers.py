@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib.util
 import json
 import os
@@ -185,20 +186,26 @@ def test_a_match_on_a_cluster(nodes, tmp_path):
     pool.close()
 
 
-def test_actors_of_a_match_that_die_are_replaced(nodes, capsys):
-    import ray
-
+def test_actors_of_a_match_that_die_are_replaced(nodes, monkeypatch, capsys):
     pool = RayPool(nodes.address, 2)
-    # On a board so large that a game is under way when its actor dies.
-    tasks = [GameTask(n, "random", "random", (), 1, GameRules(19, 2.5, 1_000)) for n in range(1, 13)]
-    records = {}
-    for task, record in pool.run(tasks):
-        records[task.number] = record.moves
-        if len(records) == 3:
-            ray.kill(pool.actors[0])
+    tasks = [GameTask(n, "random", "random", (), 1, GameRules(5, 2.5, 75)) for n in range(1, 13)]
+    start, killed = pool.start, []
+
+    def start_and_kill(place, task):
+        if task.number != 4 or killed:
+            return start(place, task)
+        killed.append(place)
+        endless = dataclasses.replace(task, black="open_spiel,sims=1000000000")
+        handle = start(place, endless)  # it cannot be over before the actor dies
+        pool._ray.kill(pool.actors[place])
+        return handle
+
+    monkeypatch.setattr(pool, "start", start_and_kill)
+    records = {task.number: record.moves for task, record in pool.run(tasks)}
     pool.close()
+    assert killed
     assert sorted(records) == list(range(1, 13))
-    assert "its process died; playing the game again" in capsys.readouterr().err
+    assert capsys.readouterr().err.count("game 4: its process died; playing the game again") == 1
     own = GameWorker()
     assert {task.number: own.play(task).moves for task in tasks} == records
 
