@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from mcts.tree import count, mean
-from rlgo.base.jit import inline, njit, random_unit
+from rlgo.compiler.jit import inline, njit, random_unit
 from rlgo.go.board import BLACK
 
 _VISITS_BEFORE_PRUNING = 50.0

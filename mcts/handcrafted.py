@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlgo.base.jit import njit
+from rlgo.compiler.jit import njit
 from rlgo.go.board import BORDER, EMPTY, PASS, in_atari, last_liberty, liberties_after, would_be_in_atari
 from rlgo.go.mogo_patterns import neighbourhood
 

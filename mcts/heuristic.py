@@ -17,8 +17,8 @@ from mcts.puct import policy_units, values_to_policy
 from mcts.settings import Heuristic
 from mcts.tree import PRIOR_UNITS, add, count, find_edge, mean, statistic
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import apart, calls, compare_and_swap, inline, inline_once, njit, unpacked
 from rlgo.base.settings import VALUES, Policy
+from rlgo.compiler.jit import apart, calls, compare_and_swap, inline, inline_once, njit, unpacked
 from rlgo.features.incremental import reset_gains_of_player
 from rlgo.features.shapes import Table, make_features
 from rlgo.features.weights import Weights

@@ -24,8 +24,8 @@ import numpy as np
 
 from mcts.patterns import pattern_x, predict_moves
 from mcts.puct import action_x, to_log_policy
-from rlgo.base.jit import inline, njit
 from rlgo.base.settings import LOGISTIC
+from rlgo.compiler.jit import inline, njit
 from rlgo.features.incremental import reset_value
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.rules import n_points

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mcts.puct import action_x, to_log_policy
-from rlgo.base.jit import njit
+from rlgo.compiler.jit import njit
 from rlgo.go.rules import n_points
 from rlgo.moves.move_features import Study, new_study, study
 from rlgo.moves.patterns import score_studied

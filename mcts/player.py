@@ -50,9 +50,9 @@ from mcts.tree import (
 from rlgo.base.bounds import One, OrNone
 from rlgo.base.budget import Budget, check_budget, never
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import address_of, compile_together, compiling, seed_sequence
 from rlgo.base.ram import announce
 from rlgo.base.settings import DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, Policy, board_size
+from rlgo.compiler.jit import address_of, compile_together, compiling, seed_sequence
 from rlgo.features.shapes import Table, with_others
 from rlgo.features.weights import Weights
 from rlgo.go.board import PASS

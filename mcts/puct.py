@@ -18,7 +18,7 @@ import numpy as np
 
 from mcts.settings import PuctRule
 from mcts.tree import PRIOR_UNITS
-from rlgo.base.jit import inline, njit
+from rlgo.compiler.jit import inline, njit
 
 _LEAST = 1e-9  # a probability, in place of 0, whose logarithm is finite
 _LEAST_P = 1e-4  # in `rosin_penalty`, where a probability of 0 would mean never

@@ -11,7 +11,7 @@ import numpy as np
 
 from mcts.settings import ActionValue, RaveSchedule
 from mcts.tree import add, has_visit, statistic
-from rlgo.base.jit import atomic_add, inline, inline_once
+from rlgo.compiler.jit import atomic_add, inline, inline_once
 from rlgo.go.board import BLACK, PASS
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mcts.settings import ActionValue, Settings
 from mcts.tree import NO_CHILD, Tree, add_root, edges_of, find_edge, keep_moves, keep_subtree
-from rlgo.base.jit import copy_record
+from rlgo.compiler.jit import copy_record
 from rlgo.go.board import PASS, new_board
 from rlgo.go.game import Game
 from rlgo.play.player import position_of

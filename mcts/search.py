@@ -36,9 +36,9 @@ from mcts.tree import (
 )
 from mcts.uct import ucb1
 from mcts.waiting import COLLIDED, Waiting, must_wait, wait_for_answer
-from rlgo.base.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
 from rlgo.base.ram import on_own_cache_lines
 from rlgo.base.settings import LOGISTIC
+from rlgo.compiler.jit import atomic_add, compare_and_swap, copy_record, inline, inline_once, make_rng, njit
 from rlgo.features.incremental import reset, shapes_dtype, update
 from rlgo.go.board import BLACK, PASS, board_dtype, outcome, play
 from rlgo.go.rules import Rules, max_plies, padded_points

@@ -12,7 +12,7 @@ from mcts.rave import action_value, hand_selected_beta
 from mcts.result import TreeResult, principal_variation, prior_visits
 from mcts.settings import ActionValue, Heuristic, Settings
 from mcts.tree import memory_of
-from rlgo.base.jit import njit
+from rlgo.compiler.jit import njit
 from rlgo.play.player import SearchStatistics
 
 _LINES = 10  # principal variations

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mcts.settings import Heuristic
-from rlgo.base.jit import atomic_add, compare_and_swap, inline, njit, random_below
+from rlgo.compiler.jit import atomic_add, compare_and_swap, inline, njit, random_below
 from rlgo.go.board import PASS, is_sensible
 
 NO_CHILD, BEING_ADDED = -1, -2

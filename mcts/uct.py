@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from rlgo.base.jit import inline
+from rlgo.compiler.jit import inline
 
 
 @inline

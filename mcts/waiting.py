@@ -20,7 +20,7 @@ from mcts.puct import action_x, log_of, mixture, policy_units, to_log_policy, va
 from mcts.rave import back_up, give_up
 from mcts.settings import Heuristic, Use
 from mcts.tree import PRIOR_UNITS, add, change_of_outcome, statistic
-from rlgo.base.jit import atomic_add, copy_record, inline, inline_once, njit
+from rlgo.compiler.jit import atomic_add, copy_record, inline, inline_once, njit
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.positions import copy_position, follow
 from rlgo.learning.value import sigma

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from oracles.naive import NaiveBoard, from_core
 
-from rlgo.base.jit import make_rng
+from rlgo.compiler.jit import make_rng
 from rlgo.features.shapes import FeatureSet, make_features
 from rlgo.features.weights import Weights
 from rlgo.go.board import new_board, play, random_move

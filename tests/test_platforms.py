@@ -232,7 +232,7 @@ def test_a_home_and_a_cache_that_cannot_be_written(tmp_path):
     environment = {
         name: str(blocked / "below") for name in ("HOME", "XDG_CACHE_HOME", "RLGO_CACHE_DIR", "MPLCONFIGDIR")
     }
-    child = "import rlgo.base.cache_folders as code; print(code.CACHE_DIR, flush=True)"
+    child = "import rlgo.compiler.cache_folders as code; print(code.CACHE_DIR, flush=True)"
     code = f"{child}; import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
     done = run(sys.executable, "-c", code, env={**environment, "TMPDIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr

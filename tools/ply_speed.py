@@ -13,8 +13,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from rlgo.base.jit import copy_record, njit
 from rlgo.base.settings import LOGISTIC, Learning, Policy
+from rlgo.compiler.jit import copy_record, njit
 from rlgo.features.incremental import reset, reweigh, update, update_value
 from rlgo.features.rewriting import fuse
 from rlgo.features.shapes import make_features

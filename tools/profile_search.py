@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from rlgo.base.parts import PartLibrary
+from rlgo.compiler.parts import PartLibrary
 from rlgo.go.game import Game
 from train.players.spec import make_player
 

@@ -16,7 +16,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from rlgo.base.jit import njit
+from rlgo.compiler.jit import njit
 from rlgo.go.board import PASS, new_boards, play
 from rlgo.go.rules import zobrist
 from rlgo.moves.move_features import new_study

@@ -267,7 +267,7 @@ def _speedup(cpus: set[int], counts: Sequence[Callable[[], float]]) -> float:
 
 
 def _playouts(size: int, n: int, mogo: bool = False) -> Numbers:
-    from rlgo.base.jit import make_rng
+    from rlgo.compiler.jit import make_rng
     from rlgo.go.board import new_boards
     from rlgo.go.rules import make_rules
     from rlgo.moves.rollout import MOGO, UNIFORM, DefaultPolicy, new_rollout, playouts
@@ -456,7 +456,7 @@ def _network(size: int, channels: int, n: int) -> tuple[float, float]:
 
 def _random_moves(size: int, games: int, seed: int) -> list[list[tuple[int, int]]]:
     """Play the first moves of random games; return the colour and the point of each move."""
-    from rlgo.base.jit import make_rng
+    from rlgo.compiler.jit import make_rng
     from rlgo.go.board import new_board, play, random_move
     from rlgo.go.rules import zobrist
 

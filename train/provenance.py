@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rlgo.base.resources import version
-from rlgo.base.sources import sources_digest
+from rlgo.compiler.sources import sources_digest
 
 
 def versions(engines: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import version
-from rlgo.base.sources import sources_digest
+from rlgo.compiler.sources import sources_digest
 
 _CONNECT_SECONDS = 5.0  # for a TCP connection to the head
 _MEBI = 2**20

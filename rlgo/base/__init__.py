@@ -1,1 +1,1 @@
-"""Foundations that know nothing of Go: errors, settings and their bounds, files, threads, budgets, numba."""
+"""Foundations that know nothing of Go: errors, settings and their bounds, files, threads, budgets."""

@@ -17,8 +17,8 @@ from functools import cache
 
 import numpy as np
 
-from rlgo.base.jit import has_field, inline, njit
 from rlgo.base.ram import on_own_cache_lines
+from rlgo.compiler.jit import has_field, inline, njit
 from rlgo.features.other_windows import (
     follow_others,
     forget_gains,

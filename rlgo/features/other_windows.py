@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlgo.base.jit import by_type, has_field, inline, njit
+from rlgo.compiler.jit import by_type, has_field, inline, njit
 from rlgo.features.kinds import SEES
 from rlgo.go.board import BLACK, EMPTY, WHITE
 from rlgo.go.rules import padded_points

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import compiling, njit
+from rlgo.compiler.jit import compiling, njit
 from rlgo.features.windows import move_point
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, breathes, is_eye, last_liberty
 from rlgo.go.positions import HISTORY, PositionArrays, Positions, may_play, new_positions

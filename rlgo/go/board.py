@@ -35,9 +35,9 @@ from typing import Any
 import numpy as np
 
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import inline, njit, random_below
 from rlgo.base.ram import on_own_cache_lines
 from rlgo.base.settings import board_size
+from rlgo.compiler.jit import inline, njit, random_below
 from rlgo.go.rules import n_points
 
 EMPTY, BLACK, WHITE, BORDER = 0, 1, 2, 3

@@ -17,8 +17,8 @@ import numpy as np
 
 from rlgo.base.bounds import Whole
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import compile_together, compiling, njit
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, KOMI, board_size
+from rlgo.compiler.jit import compile_together, compiling, njit
 from rlgo.go.board import (
     BLACK,
     BORDER,

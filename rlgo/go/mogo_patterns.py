@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from rlgo.base.jit import inline
+from rlgo.compiler.jit import inline
 
 # MoGo's patterns, the candidate at the centre. X one colour, O the other, . empty, ? anything, x not X, o not O,
 # # off the board; with all rotations, reflections and colour swaps. The last of `_X_ONLY` is for X to play alone.

@@ -18,7 +18,7 @@ import numpy as np
 
 from rlgo.base.bounds import Whole
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import compiling, copy_record, inline, njit
+from rlgo.compiler.jit import compiling, copy_record, inline, njit
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, board_of, clear, in_atari, is_legal, new_boards, play
 from rlgo.go.game import Game
 from rlgo.go.rules import n_points, zobrist

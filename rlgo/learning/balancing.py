@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.base.jit import compiling, copy_record, inline, njit
+from rlgo.compiler.jit import compiling, copy_record, inline, njit
 from rlgo.features.incremental import new_shapes, reset_gains
 from rlgo.features.shapes import Table
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE, new_board, new_boards, outcome, play

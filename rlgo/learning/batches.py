@@ -16,8 +16,8 @@ import numpy as np
 
 from rlgo.base.bounds import Number, OrNone, Place, Switch, Whole, checked
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import compiling, njit
 from rlgo.base.settings import COUNT, PROBABILITY, SEED
+from rlgo.compiler.jit import compiling, njit
 from rlgo.features.planes import N_SYMMETRIES, Kinds, apply_symmetry, kinds_of, plane_dtype, plane_names, planes
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE, new_board
 from rlgo.go.positions import HISTORY, IllegalMove, MoveLists, begin_game, place, places_of, replayed

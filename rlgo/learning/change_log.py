@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.base.jit import atomic_add, inline, njit
 from rlgo.base.ram import on_own_cache_lines
+from rlgo.compiler.jit import atomic_add, inline, njit
 
 _STEPS = 2.0  # between two exchanges: simulations times alpha
 _MOST_EVERY = 8  # simulations between two exchanges, at most

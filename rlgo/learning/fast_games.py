@@ -14,8 +14,8 @@ import numpy as np
 from rlgo.base.bounds import One, Whole
 from rlgo.base.budget import BATCH_SECONDS, Budget
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import compiling, copy_record, make_rng, njit, random_u64
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, EVEN_COUNT, KOMI, LOGISTIC, Policy
+from rlgo.compiler.jit import compiling, copy_record, make_rng, njit, random_u64
 from rlgo.features.incremental import reset
 from rlgo.features.shapes import FeatureSet, Table
 from rlgo.go.board import outcome, play, random_move

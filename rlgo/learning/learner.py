@@ -16,10 +16,10 @@ import numpy as np
 
 from rlgo.base.bounds import One
 from rlgo.base.budget import BATCH_SECONDS, Budget
-from rlgo.base.jit import compile_together, compiling, njit, seed_sequence
 from rlgo.base.ram import announce, bytes_of
 from rlgo.base.settings import COUNT, COUNT_OR_0, DEFAULT_KOMI, KOMI, WORKERS, Learning, Policy
 from rlgo.base.threads import started
+from rlgo.compiler.jit import compile_together, compiling, njit, seed_sequence
 from rlgo.features.incremental import reset, update
 from rlgo.features.rewriting import fuse
 from rlgo.features.shapes import FeatureSet, Table

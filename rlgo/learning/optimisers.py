@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.base.errors import RlgoError, nearest, shown
-from rlgo.base.jit import callback, inline, njit
+from rlgo.compiler.jit import callback, inline, njit
 
 _SIGNATURE = "float64(float64, float64, float32[::1], float64, float64[::1])"  # of a rule, see `rule`
 

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from rlgo.base.jit import inline, njit, random_unit
 from rlgo.base.settings import SOFTMAX
+from rlgo.compiler.jit import inline, njit, random_unit
 from rlgo.go.board import PASS, is_sensible, random_move
 from rlgo.learning.value import best_afterstate, gain_of, keep_best, squash
 

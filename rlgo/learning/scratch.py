@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.base.jit import make_rng
 from rlgo.base.ram import on_own_cache_lines
+from rlgo.compiler.jit import make_rng
 from rlgo.features.incremental import new_shapes
 from rlgo.go.board import new_boards
 from rlgo.learning.td import episode_dtype

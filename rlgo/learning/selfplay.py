@@ -9,8 +9,8 @@ from functools import cache
 
 import numpy as np
 
-from rlgo.base.jit import copy_record, njit
 from rlgo.base.settings import GAME
+from rlgo.compiler.jit import copy_record, njit
 from rlgo.features.incremental import reweigh, update
 from rlgo.go.board import outcome, play
 from rlgo.learning.policy import choose_move

@@ -31,9 +31,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.base.jit import inline, njit
 from rlgo.base.ram import on_own_cache_lines
 from rlgo.base.settings import ACTIVE, EXPONENTIAL, HARMONIC, LINEAR_DECAY, NONE, NORM2, SLOTS, STEP, Learning
+from rlgo.compiler.jit import inline, njit
 from rlgo.features.incremental import configuration_type, x_of
 from rlgo.features.other_windows import has_two_weights
 from rlgo.features.shapes import GROUP, WINDOWS_OVER_POINT, Classes, FeatureSet, Table, max_windows

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import compiling, inline, njit, random_below
 from rlgo.base.settings import LOGISTIC, VALUES
+from rlgo.compiler.jit import compiling, inline, njit, random_below
 from rlgo.features.incremental import FORBIDDEN, new_shapes, reset
 from rlgo.features.other_windows import gain_at, gain_of_others, has_others, renew_gains, shape_value
 from rlgo.go.board import BLACK, PASS, board_dtype, board_of, is_legal

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.base.jit import compiling, njit
+from rlgo.compiler.jit import compiling, njit
 from rlgo.go.board import PASS, clear, new_board, play
 from rlgo.moves.move_features import N_GROUPS, features_of, list_candidates, new_study, study
 from rlgo.moves.nested_shapes import GrowingTree, ShapeTree, find_shapes, new_growing_tree, see_shape

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.base.jit import copy_record, njit
+from rlgo.compiler.jit import copy_record, njit
 from rlgo.go.board import EMPTY, in_atari, is_legal, last_liberty, new_boards, play_stone
 
 MOST_NODES = 60  # most positions read for a ladder; beyond that the chain counts as escaped

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.base.jit import inline, inline_once, njit
+from rlgo.compiler.jit import inline, inline_once, njit
 from rlgo.go.board import BORDER, EMPTY, PASS, is_sensible, liberties_after
 from rlgo.go.coords import from_row_col
 from rlgo.go.rules import n_points, zobrist

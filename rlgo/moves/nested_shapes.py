@@ -28,9 +28,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.base.jit import inline, njit
 from rlgo.base.settings import MOST_RINGS
-from rlgo.base.vectors import least_of_eight
+from rlgo.compiler.jit import inline, njit
+from rlgo.compiler.vectors import least_of_eight
 from rlgo.go.coords import from_row_col
 from rlgo.go.rules import n_points
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from rlgo.base.archive import intact, read_archive, write_archive
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import njit
 from rlgo.base.resources import find_file, list_shipped_patterns, shipped_patterns
 from rlgo.base.settings import DEFAULT_SIZE
+from rlgo.compiler.jit import njit
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE
 from rlgo.go.draw import HIDDEN, MOVE, shapes_text
 from rlgo.moves.move_features import FEATURES, N_GROUPS, features_of, list_candidates, new_study, study

@@ -15,8 +15,8 @@ import numpy as np
 
 from rlgo.base.bounds import Choice, Key, Needs, One, OrNone, checked
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import copy_record, inline, njit, random_below
 from rlgo.base.ram import on_own_cache_lines
+from rlgo.compiler.jit import copy_record, inline, njit, random_below
 from rlgo.go.board import (
     BORDER,
     EMPTY,

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from rlgo.base.jit import njit
 from rlgo.base.settings import MAX_SIZE
+from rlgo.compiler.jit import njit
 from rlgo.moves.decisions import Decisions
 from rlgo.moves.move_features import FEATURES, N_GROUPS
 

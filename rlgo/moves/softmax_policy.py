@@ -35,8 +35,8 @@ import numpy as np
 
 from rlgo.base.archive import intact, read_archive, write_archive
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import inline, njit, random_unit
 from rlgo.base.resources import find_file, shipped_softmax_policy
+from rlgo.compiler.jit import inline, njit, random_unit
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, in_atari, last_liberty, liberties_after
 from rlgo.go.mogo_patterns import neighbourhood
 

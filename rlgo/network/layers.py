@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.base.blas import add_product
-from rlgo.base.jit import copy_record, inline, njit
+from rlgo.compiler.blas import add_product
+from rlgo.compiler.jit import copy_record, inline, njit
 from rlgo.features.planes import (
     KO,
     KOMI_UNIT,

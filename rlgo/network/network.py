@@ -15,8 +15,8 @@ import numpy as np
 
 from rlgo.base.bounds import OrNone
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import compiling
 from rlgo.base.settings import SEED
+from rlgo.compiler.jit import compiling
 from rlgo.features.planes import RECENT, planes
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game

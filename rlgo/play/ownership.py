@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.base.jit import compile_together, compiling, copy_record, make_rng, njit
 from rlgo.base.settings import COUNT
+from rlgo.compiler.jit import compile_together, compiling, copy_record, make_rng, njit
 from rlgo.go.board import BLACK, BORDER, EMPTY, WHITE, new_boards
 from rlgo.go.coords import from_row_col
 from rlgo.go.game import Game

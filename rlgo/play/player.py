@@ -14,8 +14,8 @@ import numpy as np
 from rlgo.base.bounds import One
 from rlgo.base.budget import Budget, never, shorter
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.jit import seed_sequence
 from rlgo.base.settings import PROBABILITY
+from rlgo.compiler.jit import seed_sequence
 from rlgo.go.board import BLACK, PASS, new_board
 from rlgo.go.clock import Clock, TimeSettings
 from rlgo.go.coords import to_row_col, to_vertex

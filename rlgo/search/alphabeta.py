@@ -24,7 +24,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from rlgo.base.bounds import Key, Whole, checked
-from rlgo.base.jit import copy_record, njit
+from rlgo.compiler.jit import copy_record, njit
 from rlgo.features.incremental import update
 from rlgo.features.shapes import Table
 from rlgo.go.board import BLACK, PASS, outcome, play, position_key

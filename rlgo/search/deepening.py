@@ -19,10 +19,10 @@ import numpy as np
 from rlgo.base.bounds import One, OrNone
 from rlgo.base.budget import SLICE_SECONDS, Budget
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import compiling, make_rng, seed_sequence
 from rlgo.base.ram import announce, on_own_cache_lines
 from rlgo.base.settings import SECONDS, THREADS, board_size
 from rlgo.base.threads import started
+from rlgo.compiler.jit import compiling, make_rng, seed_sequence
 from rlgo.features.incremental import new_shapes, reset, shapes_dtype
 from rlgo.features.shapes import Table, make_features, with_others
 from rlgo.go.board import BLACK, PASS, new_boards

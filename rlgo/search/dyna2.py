@@ -27,7 +27,6 @@ import numpy as np
 from rlgo.base.bounds import One, OrNone, Place, Switch
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import check_writable
-from rlgo.base.jit import copy_record, njit
 from rlgo.base.settings import (
     CONSTANT,
     DEFAULT_SIZE,
@@ -40,6 +39,7 @@ from rlgo.base.settings import (
     Learning,
     board_size,
 )
+from rlgo.compiler.jit import copy_record, njit
 from rlgo.features.incremental import new_shapes, reset, reweigh, update_value
 from rlgo.features.rewriting import fuse, unshare
 from rlgo.features.shapes import FeatureSet, Table, check_sharing, check_sizes, make_features

@@ -17,9 +17,9 @@ import numpy as np
 
 from rlgo.base.bounds import Key, Whole, checked
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import compiling, copy_record, inline, njit, seed_sequence
 from rlgo.base.ram import announce
 from rlgo.base.settings import AT_LEAST_0, DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, SOFTMAX, Policy, board_size
+from rlgo.compiler.jit import compiling, copy_record, inline, njit, seed_sequence
 from rlgo.go.board import BLACK, PASS, is_sensible, outcome, play, position_key, random_move
 from rlgo.go.coords import from_row_col
 from rlgo.go.game import Game

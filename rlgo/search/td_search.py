@@ -22,16 +22,6 @@ import numpy as np
 from rlgo.base.bounds import Key, One, OrNone, OrWord, Switch, Whole, checked
 from rlgo.base.budget import SLICE_SECONDS, Budget, check_budget, shorter
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import (
-    atomic_add,
-    compile_together,
-    compiling,
-    copy_record,
-    inline,
-    inline_once,
-    njit,
-    seed_sequence,
-)
 from rlgo.base.ram import announce
 from rlgo.base.settings import (
     COUNT,
@@ -50,6 +40,16 @@ from rlgo.base.settings import (
     board_size,
 )
 from rlgo.base.threads import started
+from rlgo.compiler.jit import (
+    atomic_add,
+    compile_together,
+    compiling,
+    copy_record,
+    inline,
+    inline_once,
+    njit,
+    seed_sequence,
+)
 from rlgo.features.incremental import new_shapes, reset, reweigh, update, update_value
 from rlgo.features.kinds import check_windows, square
 from rlgo.features.rewriting import fuse

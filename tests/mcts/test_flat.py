@@ -14,7 +14,7 @@ from mcts.flat import choose_flat
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS
 from mcts.tree import statistic
-from rlgo.base.jit import make_rng
+from rlgo.compiler.jit import make_rng
 from rlgo.go.board import BLACK, WHITE
 from rlgo.go.game import Game
 

@@ -29,7 +29,7 @@ from mcts.tree import (
     statistic,
     visits_to_expand,
 )
-from rlgo.base.jit import atomic_add, compare_and_swap, njit
+from rlgo.compiler.jit import atomic_add, compare_and_swap, njit
 from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game

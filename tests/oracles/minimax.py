@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from oracles.naive import minimax, to_core
-from rlgo.base.jit import make_rng
+from rlgo.compiler.jit import make_rng
 from rlgo.features.rewriting import fuse
 from rlgo.features.shapes import FeatureSet, Table, make_features
 from rlgo.go.board import BLACK, PASS, is_legal, new_board, new_boards, play, random_move

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.base.jit import copy_record, njit
+from rlgo.compiler.jit import copy_record, njit
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE, is_sensible, outcome, play
 from rlgo.go.rules import zobrist
 

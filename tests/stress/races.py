@@ -37,7 +37,7 @@ class Race(NamedTuple):
 def _kernel(place: Path) -> list[str]:
     """Write a module with a kernel of its own, which both processes compile into an empty cache."""
     (place / "kernel_of_a_race.py").write_text(
-        "from rlgo.base.jit import njit\n\n@njit\ndef triangle(n):\n    total = 0\n    for i in range(n):\n"
+        "from rlgo.compiler.jit import njit\n\n@njit\ndef triangle(n):\n    total = 0\n    for i in range(n):\n"
         "        total += i\n    return total\n",
         "utf-8",
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rlgo.base.resources import version
-from rlgo.base.sources import sources_digest
+from rlgo.compiler.sources import sources_digest
 from train import provenance
 from train.knowledge.collect import origin
 

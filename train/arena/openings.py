@@ -21,9 +21,9 @@ import numpy as np
 from rlgo.base.bounds import One
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.files import read_text
-from rlgo.base.jit import seed_sequence
 from rlgo.base.resources import checkpoints_dir
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES
+from rlgo.compiler.jit import seed_sequence
 from rlgo.features.windows import move_point
 from rlgo.go.board import PASS
 from rlgo.go.coords import from_row_col, from_vertex, to_row_col, to_vertex

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from rlgo.base.archive import read_archive
-from rlgo.base.jit import seed_sequence
 from rlgo.base.resources import checkpoints_dir
 from rlgo.base.settings import DEFAULT_KOMI
+from rlgo.compiler.jit import seed_sequence
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, load_weights
 from rlgo.learning.fast_games import play_fast

@@ -36,7 +36,7 @@ def compile_players(
 
     size = BoardConfig(size=size).size
 
-    from rlgo.base.cache_folders import CACHE_DIR
+    from rlgo.compiler.cache_folders import CACHE_DIR
     from rlgo.play.session import GameSession
     from train.players import make_player
 

@@ -15,8 +15,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from rlgo.base.bounds import Choice, Needs, needs
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import seed_sequence
 from rlgo.base.settings import AT_LEAST_0, COUNT, PROBABILITY, SEED, SHARINGS, THREADS, Learning, Policy
+from rlgo.compiler.jit import seed_sequence
 from rlgo.features.formats import load_any
 from rlgo.features.weights import Weights, find_weights
 from rlgo.go.board import new_board

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from rlgo.base.bounds import One
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import seed_sequence
 from rlgo.base.settings import DEFAULT_SIZE
+from rlgo.compiler.jit import seed_sequence
 from rlgo.go.board import PASS
 from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game

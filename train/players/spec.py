@@ -23,9 +23,9 @@ import numpy as np
 
 from rlgo.base.bounds import One
 from rlgo.base.errors import RlgoError, nearest, shown
-from rlgo.base.jit import seed_sequence
 from rlgo.base.resources import config_path
 from rlgo.base.settings import board_size
+from rlgo.compiler.jit import seed_sequence
 from rlgo.play.player import Player, Seed
 from train.config import read_toml
 from train.players.engines import GtpClient

@@ -27,8 +27,8 @@ from mcts.settings import (
 )
 from rlgo.base.bounds import Needs, keys_of, needs
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import seed_sequence
 from rlgo.base.settings import MAX_SIZE, MIN_SIZE, THREADS
+from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, shipped_weight_sizes
 from rlgo.moves.patterns import Patterns, find_patterns, load_patterns
 from rlgo.moves.rollout import DefaultPolicy

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import compiling, make_rng
 from rlgo.base.settings import VALUES
+from rlgo.compiler.jit import compiling, make_rng
 from rlgo.features.weights import Weights
 from rlgo.go.board import new_boards
 from rlgo.go.game import Game

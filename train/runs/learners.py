@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from rlgo.base.jit import compiling
+from rlgo.compiler.jit import compiling
 from rlgo.features.shapes import FeatureSet, make_features
 from rlgo.learning.learner import Learner
 from train.config import Config

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.base.cache_folders import CACHE_DIR
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import make_rng, seed_sequence
 from rlgo.base.settings import Learning, Policy
+from rlgo.compiler.cache_folders import CACHE_DIR
+from rlgo.compiler.jit import make_rng, seed_sequence
 from rlgo.features.shapes import make_features
 from rlgo.go.rules import check_max_moves
 from rlgo.learning.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out

@@ -21,8 +21,8 @@ from oracles import naive
 from oracles.naive import NaiveBoard, Point, Stones, from_core
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import make_rng
 from rlgo.base.settings import SHARINGS
+from rlgo.compiler.jit import make_rng
 from rlgo.features.diff import diff
 from rlgo.features.formats import convert, export_w, import_w, load_any, without_sharing
 from rlgo.features.shapes import make_features

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from random_play import random_theta
 
-from rlgo.base.jit import copy_record, make_rng, njit, random_unit
+from rlgo.compiler.jit import copy_record, make_rng, njit, random_unit
 from rlgo.features.incremental import new_shapes, reset, update, x_of
 from rlgo.features.shapes import Table, make_features
 from rlgo.go.board import PASS, is_legal, is_sensible, new_boards, play, random_move

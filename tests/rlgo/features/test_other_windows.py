@@ -13,8 +13,8 @@ from oracles.windows import ALL, ATARI, MIXED, STONES, WIDE
 from random_play import random_board, random_theta
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import copy_record, make_rng, njit, random_unit
 from rlgo.base.settings import ACTIVE, Learning, Policy
+from rlgo.compiler.jit import copy_record, make_rng, njit, random_unit
 from rlgo.features.incremental import new_shapes, reset, update, x_of
 from rlgo.features.kinds import kind_of
 from rlgo.features.other_windows import has_others, renew_gains

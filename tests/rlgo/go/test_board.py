@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from oracles.naive import NaiveBoard, Point, Stones, diagram, from_core, from_vertex, on_board, to_core, vertex
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import make_rng, njit
 from rlgo.base.settings import MAX_SIZE, MIN_SIZE
+from rlgo.compiler.jit import make_rng, njit
 from rlgo.go.board import (
     BLACK,
     BORDER,

@@ -13,8 +13,8 @@ from oracles.naive import NaiveBoard, Point, from_core, mogo_rules, to_core
 from oracles.softmax import OTHER, policy, random_theta
 from random_play import SIZE, random_game, random_weights
 
-from rlgo.base.jit import copy_record, make_rng
 from rlgo.base.settings import LOGISTIC
+from rlgo.compiler.jit import copy_record, make_rng
 from rlgo.go.board import PASS, new_board, new_boards, play
 from rlgo.go.rules import make_rules, zobrist
 from rlgo.learning.balancing import (

@@ -8,8 +8,8 @@ from board_data import from_diagram
 from oracles.naive import row_major
 from random_play import random_theta
 
-from rlgo.base.jit import make_rng
 from rlgo.base.settings import EPSILON_GREEDY, LINEAR, LOGISTIC, SOFTMAX, Policy
+from rlgo.compiler.jit import make_rng
 from rlgo.features.incremental import new_shapes, reset
 from rlgo.features.shapes import FeatureSet, make_features
 from rlgo.features.weights import Weights

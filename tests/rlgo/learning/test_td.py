@@ -8,8 +8,8 @@ from oracles import naive
 from oracles.naive import NaiveBoard, from_core, to_core
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import make_rng
 from rlgo.base.settings import EPSILON_GREEDY, NORMALISATIONS, STEP_SCHEDULES, UPDATES, VALUES, Learning, Policy
+from rlgo.compiler.jit import make_rng
 from rlgo.features.incremental import new_shapes, reset, update
 from rlgo.features.shapes import make_features
 from rlgo.go.board import new_boards, play

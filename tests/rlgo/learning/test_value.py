@@ -10,7 +10,7 @@ from oracles.naive import NaiveBoard, Stones, from_core, images, row_major
 from random_play import random_theta
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import make_rng, random_unit
+from rlgo.compiler.jit import make_rng, random_unit
 from rlgo.features.incremental import new_shapes, reset, update
 from rlgo.features.shapes import FeatureSet, make_features
 from rlgo.features.weights import Weights

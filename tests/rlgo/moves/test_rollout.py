@@ -25,7 +25,7 @@ from oracles.naive import (
     vertex,
 )
 
-from rlgo.base.jit import make_rng, njit
+from rlgo.compiler.jit import make_rng, njit
 from rlgo.go import board
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE, in_atari, new_board, new_boards, outcome, play
 from rlgo.go.mogo_patterns import mogo_patterns

@@ -16,8 +16,8 @@ from oracles.softmax import OTHER, policy, random_theta, sensible
 
 from rlgo.base.archive import read_archive, write_archive
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import make_rng, njit
 from rlgo.base.resources import shipped_softmax_policy
+from rlgo.compiler.jit import make_rng, njit
 from rlgo.go.board import PASS, new_board, new_boards, play
 from rlgo.go.rules import make_rules, zobrist
 from rlgo.moves.rollout import MOGO, SOFTMAX_POLICY, DefaultPolicy, new_rollout, playouts

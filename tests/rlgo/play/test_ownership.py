@@ -8,7 +8,7 @@ from board_data import from_diagram
 from oracles.naive import NaiveBoard
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import make_rng
+from rlgo.compiler.jit import make_rng
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE, new_boards
 from rlgo.go.coords import from_row_col, from_vertex, to_vertex
 from rlgo.go.game import Game

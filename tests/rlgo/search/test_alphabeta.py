@@ -27,8 +27,8 @@ from oracles.minimax import (
 from oracles.naive import minimax, reduced_minimax, to_core
 
 from rlgo.base.budget import Budget
-from rlgo.base.jit import make_rng
 from rlgo.base.resources import checkpoints_dir
+from rlgo.compiler.jit import make_rng
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, load_weights
 from rlgo.go.board import BLACK, PASS, WHITE, is_legal, new_board, new_boards, play, position_key, random_move

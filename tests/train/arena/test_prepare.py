@@ -10,7 +10,7 @@ from stand_ins import FakeValues, write_engine
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import checkpoints_dir, shipped_patterns
-from rlgo.base.sources import sources_digest
+from rlgo.compiler.sources import sources_digest
 from rlgo.features.weights import shipped_weights
 from rlgo.play.calibration import shipped_calibration
 from rlgo.play.player import GreedyPlayer

@@ -14,8 +14,8 @@ import pytest
 from random_play import SIZE, random_game, random_weights
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import make_rng
 from rlgo.base.resources import shipped_softmax_policy
+from rlgo.compiler.jit import make_rng
 from rlgo.go.board import BLACK, PASS, new_boards
 from rlgo.go.game import Game
 from rlgo.go.rules import make_rules

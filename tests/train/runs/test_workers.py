@@ -22,8 +22,8 @@ import pytest
 from tiny_runs import interrupt, metrics, tiny
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.jit import make_rng
 from rlgo.base.settings import Learning, Policy
+from rlgo.compiler.jit import make_rng
 from rlgo.features.shapes import make_features
 from rlgo.learning.learner import Learner, LearnWorker, merged
 from train import ray_cluster

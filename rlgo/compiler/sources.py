@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("rlgo", "mcts")  # the packages with compiled code
 
 _IMPORT = re.compile(r"^[ \t]*(?:from ([\w.]+) import (\([^)]*|.*)|import (.*))", re.MULTILINE)
-_DECORATORS = "rlgo.base.jit"  # a module that imports it may hold kernels
+_DECORATORS = "rlgo.compiler.jit"  # a module that imports it may hold kernels
 
 
 @cache

@@ -29,9 +29,9 @@ from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime import _nrt_python
 from numba.core.serialize import dumps
 
-from rlgo.base.cache_folders import CACHE_DIR, folder_for, read_only
-from rlgo.base.parts import rebuild_part, reduce_part
-from rlgo.base.sources import PACKAGES, ROOT, kernel_digest
+from rlgo.compiler.cache_folders import CACHE_DIR, folder_for, read_only
+from rlgo.compiler.parts import rebuild_part, reduce_part
+from rlgo.compiler.sources import PACKAGES, ROOT, kernel_digest
 
 if sys.platform != "win32":
     import fcntl

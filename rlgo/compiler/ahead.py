@@ -18,7 +18,7 @@ from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import IO, Any
 
-from rlgo.base.sources import ROOT
+from rlgo.compiler.sources import ROOT
 
 _PATIENCE = 20.0  # seconds without work after which the process ends
 
@@ -82,7 +82,7 @@ def main() -> None:
     """Compile what the first process wants."""
     work: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read, args=(work,), daemon=True).start()
-    from rlgo.base.machine_code import patience
+    from rlgo.compiler.machine_code import patience
 
     with suppress(Empty), patience(False):
         while True:

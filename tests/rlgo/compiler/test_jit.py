@@ -15,7 +15,7 @@ import numba
 import numpy as np
 import pytest
 
-from rlgo.base import cache_folders, jit, machine_code
+from rlgo.compiler import cache_folders, jit, machine_code
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -133,7 +133,7 @@ def test_a_full_disk_costs_the_machine_code_alone(monkeypatch, capsys) -> None:
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_copies_of_the_same_sources_share_machine_code(tmp_path: Path) -> None:
     program = (
-        "from rlgo.base.jit import make_rng, random_below; random_below(make_rng(1), 5);"
+        "from rlgo.compiler.jit import make_rng, random_below; random_below(make_rng(1), 5);"
         "print(sum(random_below.stats.cache_misses.values()), sum(random_below.stats.cache_hits.values()))"
     )
 
@@ -155,7 +155,7 @@ def test_copies_of_the_same_sources_share_machine_code(tmp_path: Path) -> None:
     assert misses_and_hits(copy("same")) == "1 0"
     assert misses_and_hits(ROOT) == "0 1"
     assert misses_and_hits(copy("elsewhere", "rlgo/go/board.py")) == "0 1"
-    assert misses_and_hits(copy("here", "rlgo/base/jit.py")) == "1 0"
+    assert misses_and_hits(copy("here", "rlgo/compiler/jit.py")) == "1 0"
     assert misses_and_hits(copy("below", "rlgo/base/errors.py")) == "1 0"
 
 
@@ -172,7 +172,7 @@ def test_a_cache_that_cannot_be_written_is_read(tmp_path: Path) -> None:
             touch(path, *args, **kwargs)
         if sys.argv[1] == "read":
             pathlib.Path.touch = read_only
-        from rlgo.base.jit import *
+        from rlgo.compiler.jit import *
         calls = {"below": lambda: random_below(make_rng(1), 5), "unit": lambda: random_unit(make_rng(1))}
         for name in sys.argv[2:]:
             with compiling(name):
@@ -235,7 +235,7 @@ def test_what_kernels_call_is_compiled_once_for_all_of_them(tmp_path: Path) -> N
 
     def files_after(kernel: str) -> dict[Path, int]:
         program = (
-            f"from rlgo.base.jit import *; rng = make_rng(1); {kernel}; print('signatures', random_u64.signatures)"
+            f"from rlgo.compiler.jit import *; rng = make_rng(1); {kernel}; print('signatures', random_u64.signatures)"
         )
         done = subprocess.run(
             [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
@@ -271,7 +271,7 @@ def test_functions_of_users_can_be_called_by_their_kernels_and_by_python() -> No
 def test_machine_code_is_read_without_what_only_compiling_needs(tmp_path: Path) -> None:
     """Such as scipy, for which a kernel with a function of numpy's may ask when it is compiled."""
     (tmp_path / "kernel.py").write_text(
-        "import sys\nimport numpy as np\nfrom rlgo.base.jit import njit\n\n"
+        "import sys\nimport numpy as np\nfrom rlgo.compiler.jit import njit\n\n"
         "@njit(allocates=True)\ndef middle(values):\n    if values[0] < 0:\n        raise ValueError('negative')\n"
         "    return np.median(values), values[::-1].copy()\n\n"
         "number, turned = middle(np.arange(5.0))\n"

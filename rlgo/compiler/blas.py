@@ -11,7 +11,7 @@ import os
 import numba
 import numpy as np
 
-from rlgo.base.jit import njit
+from rlgo.compiler.jit import njit
 
 # Products of one position are too small to share among threads: a search has its own. OpenBLAS reads this when scipy
 # is loaded, which numba does at the first product.

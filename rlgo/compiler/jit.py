@@ -34,22 +34,22 @@ import numpy as np
 from numba.core import cgutils, event, types
 from numba.extending import intrinsic, overload
 
-from rlgo.base.cache_folders import CACHE_DIR
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.ram import on_own_cache_lines
-from rlgo.base.sources import kernel_digest
+from rlgo.compiler.cache_folders import CACHE_DIR
+from rlgo.compiler.sources import kernel_digest
 
 PLAIN = os.environ.get("RLGO_PLAIN_NUMBA") == "1"  # use numba's public interface alone
 if not PLAIN:
     try:
-        from rlgo.base import shortcuts
-        from rlgo.base.ahead import compile_elsewhere
-        from rlgo.base.apart import Arguments
-        from rlgo.base.apart import address_of as address_of
-        from rlgo.base.apart import calls as calls
-        from rlgo.base.apart import unpacked as unpacked
-        from rlgo.base.machine_code import Claimed, KernelCache, PartCache, patience
-        from rlgo.base.parts import PartCompiler
+        from rlgo.compiler import shortcuts
+        from rlgo.compiler.ahead import compile_elsewhere
+        from rlgo.compiler.apart import Arguments
+        from rlgo.compiler.apart import address_of as address_of
+        from rlgo.compiler.apart import calls as calls
+        from rlgo.compiler.apart import unpacked as unpacked
+        from rlgo.compiler.machine_code import Claimed, KernelCache, PartCache, patience
+        from rlgo.compiler.parts import PartCompiler
     except (ImportError, AttributeError) as error:
         PLAIN = True
         text = f"rlgo: numba {numba.__version__} is built differently ({error}); compiling takes longer"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlgo.base.jit import njit
-from rlgo.base.vectors import least_of_eight
+from rlgo.compiler.jit import njit
+from rlgo.compiler.vectors import least_of_eight
 
 
 @njit

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from test_house import GRAPH
 
-from rlgo.base import sources
-from rlgo.base.sources import digest_of_kernels, kernel_digest, read_sources
+from rlgo.compiler import sources
+from rlgo.compiler.sources import digest_of_kernels, kernel_digest, read_sources
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXTS = read_sources(ROOT)
 IMPORTS = sources._graph_of(TEXTS)
-KERNELS = [name for name, imports in IMPORTS.items() if "rlgo.base.jit" in imports]
+KERNELS = [name for name, imports in IMPORTS.items() if "rlgo.compiler.jit" in imports]
 
 
 def reachable(module: str) -> set[str]:
