@@ -1,11 +1,14 @@
-"""Shortcuts in numba's compiler, which give the same machine code with less work.
+"""Shortcuts in numba's compiler, which give machine code as good with less work.
 
-`install` replaces two functions of numba; `jit.py` calls it once. Of the default player's cold start they save 15 %.
+`install` replaces three functions of numba; `jit.py` calls it once.
 
 * numba asks up to thirty typing rules in turn, each time, what `int64 + int64` or `array[uint64]` is. 94 % of the
   questions have been answered before.
 * To inline a function (`jit.inline_once`), numba analyses it and then copies the result twice, with all variables once
-  for each of its blocks, though nobody else has seen it.
+  for each of its blocks, though nobody else has seen it. With the line above, this is 15 % of a cold start.
+* LLVM unrolls loops by their length. Before calls are inlined, a loop over sixteen calls looks short, and each call
+  then becomes hundreds of instructions: 12,315 in `incremental.reweigh`, which are 484 if the loop is left alone until
+  then. TD search has 13,000 instructions instead of 29,000 in the end, and compiles in 0.7 times the time.
 """
 
 from __future__ import annotations
@@ -13,6 +16,9 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
+import llvmlite.binding as llvm
+from numba.core import config
+from numba.core.codegen import CPUCodegen
 from numba.core.inline_closurecall import InlineWorker
 from numba.core.types.functions import BaseFunction, Function
 
@@ -48,7 +54,17 @@ def _inline_function(worker: Any, caller: Any, block: Any, i: int, function: Any
             del own.__deepcopy__
 
 
+def _function_pass_manager(codegen: Any) -> tuple[Any, Any]:
+    """Return LLVM's passes over single functions, which numba runs before anything is inlined, and their builder."""
+    tuning = llvm.create_pipeline_tuning_options(speed_level=int(config.OPT))
+    tuning.loop_unrolling = False
+    builder = llvm.create_pass_builder(codegen._tm, tuning)
+    return builder.getFunctionPassManager(), builder
+
+
 def install() -> None:
     """Replace what these functions shorten."""
     Function.get_call_type = _get_call_type  # type: ignore[method-assign,assignment]
     InlineWorker.inline_function = _inline_function
+    if hasattr(CPUCodegen, "_pass_builder"):  # since numba 0.62; before, these passes unrolled nothing
+        CPUCodegen._function_pass_manager = _function_pass_manager
