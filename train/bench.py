@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -161,8 +162,7 @@ def main(scale: float = 1.0, player: str = "greedy", parts: Sequence[str] = ()) 
     RlgoError : for an unknown part
     """
     result: dict[str, Any] = {}
-    cpus = _pin()
-    try:
+    with _pinned() as cpus:
         numbers = parts_of(scale, player, cpus)
         for part in parts:
             if part not in numbers:
@@ -175,9 +175,6 @@ def main(scale: float = 1.0, player: str = "greedy", parts: Sequence[str] = ()) 
             if part in parts and not measured:
                 raise RlgoError(f"{part}: cannot be measured here: {_MISSING[part]}")
             result |= measured
-    finally:
-        if cpus:
-            os.sched_setaffinity(0, cpus)
     result["machine"] = _machine()
     print("  ".join(f"{key} {value}" for key, value in result["machine"].items()))
     return result
@@ -241,24 +238,53 @@ def _rates(run: Callable[[], tuple[float, ...]]) -> list[float]:
     return [statistics.median(column) for column in zip(*rates, strict=True)]
 
 
+def _median(measure: Callable[[], float]) -> float:
+    """Return the median of RUNS measurements, after one that compiles and warms up."""
+    measure()
+    return statistics.median(measure() for _ in range(RUNS))
+
+
 def _speedup(cpus: set[int], counts: Sequence[Callable[[], float]]) -> float:
     """Return the median ratio of the second count's rate to the first's, in wall-clock time on all of `cpus`.
 
     The two take turns, so that changes in the load of the machine affect both alike.
     """
-    ratios = []
-    os.sched_setaffinity(0, cpus)
-    try:
-        for _ in range(RUNS + 1):
-            rates = []
-            for count in counts:
-                start = time.perf_counter()
-                n = count()
-                rates.append(n / (time.perf_counter() - start))
-            ratios.append(rates[1] / rates[0])
-    finally:
+
+    def ratio() -> float:
+        rates = []
+        for count in counts:
+            start = time.perf_counter()
+            n = count()
+            rates.append(n / (time.perf_counter() - start))
+        return rates[1] / rates[0]
+
+    with _on_all(cpus):
+        return _median(ratio)
+
+
+@contextmanager
+def _pinned() -> Iterator[set[int]]:
+    """Pin the process to one of its cores where the system allows it; yield the cores that it had, and has again."""
+    cpus = os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else set()
+    if cpus:
         os.sched_setaffinity(0, {min(cpus)})
-    return statistics.median(ratios[1:])
+    try:
+        yield cpus
+    finally:
+        if cpus:
+            os.sched_setaffinity(0, cpus)
+
+
+@contextmanager
+def _on_all(cpus: set[int]) -> Iterator[None]:
+    """Let the process run on all of `cpus`, and pin it to one again; without any, it is not pinned at all."""
+    if cpus:
+        os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        if cpus:
+            os.sched_setaffinity(0, {min(cpus)})
 
 
 # ---------------------------------------------------------------------------------------------
@@ -544,27 +570,25 @@ def _evaluators(n: int, cpus: set[int]) -> Numbers:
         player = search(Network(file), Resources(batch=16), leaf_value=0.5)
         yield "mcrave_network_sims_per_s", _rates(lambda: (player.search(Game(9)).simulations,))[0]
     constant = _ConstantEvaluator()
-    player = search(constant, Resources(batch=16), leaf_value=0.5)
-    player.search(Game(9))
-    shares = []
-    for _ in range(RUNS):
+    around = search(constant, Resources(batch=16), leaf_value=0.5)
+
+    def outside() -> float:
         constant.seconds, start = 0.0, time.process_time()
-        count = player.search(Game(9)).simulations
-        shares.append(1000 * (time.process_time() - start - constant.seconds) / count)
-    yield "evaluator_outside_ms", statistics.median(shares)
+        count = around.search(Game(9)).simulations
+        return 1000 * (time.process_time() - start - constant.seconds) / count
+
+    yield "evaluator_outside_ms", _median(outside)
     slow = _ConstantEvaluator(0.001)
-    player = search(slow, Resources(4, batch=64), playouts=False)
-    if cpus:
-        os.sched_setaffinity(0, cpus)
-    player.search(Game(9))
-    shares = []
-    for _ in range(RUNS):
-        slow.seconds, began = 0.0, time.perf_counter()
-        player.search(Game(9))
-        shares.append(slow.seconds / (time.perf_counter() - began))
-    if cpus:
-        os.sched_setaffinity(0, {min(cpus)})
-    yield "evaluator_busy_share", statistics.median(shares)
+    waiting = search(slow, Resources(4, batch=64), playouts=False)
+
+    def busy() -> float:
+        slow.seconds, start = 0.0, time.perf_counter()
+        waiting.search(Game(9))
+        return slow.seconds / (time.perf_counter() - start)
+
+    with _on_all(cpus):
+        share = _median(busy)
+    yield "evaluator_busy_share", share
 
 
 class _ConstantEvaluator:
@@ -701,12 +725,13 @@ def _python(program: str, *arguments: str) -> list[str]:
 
 def _start() -> Numbers:
     """Measure the seconds from a new interpreter to the end of the first episode, with warm caches."""
-    seconds = []
-    for _ in range(RUNS + 1):
+
+    def seconds() -> float:
         start = time.perf_counter()
         subprocess.run(_python(_FIRST_EPISODE), check=True, stderr=subprocess.DEVNULL)
-        seconds.append(time.perf_counter() - start)
-    yield "warm_start_s", statistics.median(seconds[1:])
+        return time.perf_counter() - start
+
+    yield "warm_start_s", _median(seconds)
 
 
 def _cold_start(spec: str) -> Numbers:
@@ -757,15 +782,6 @@ def _web(n: int, cpus: set[int]) -> Numbers:
 # ---------------------------------------------------------------------------------------------
 # The machine
 # ---------------------------------------------------------------------------------------------
-
-
-def _pin() -> set[int]:
-    """Pin the process to one of its cores where the system allows it, and return the cores that it had."""
-    if not hasattr(os, "sched_setaffinity"):
-        return set()
-    cpus = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cpus)})
-    return cpus
 
 
 def _machine() -> dict[str, str]:
