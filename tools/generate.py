@@ -66,7 +66,7 @@ def generated_pages() -> dict[Path, str]:
     from players_page import players_page
     from systems import systems_table
 
-    from train.bench import markdown_table
+    from train.bench.table import markdown_table
 
     bench = json.loads((RESULTS / "bench.json").read_text("utf-8"))
     blocks = {

@@ -13,7 +13,7 @@ app = typer.Typer()
 
 def _parts() -> list[str]:
     """List what can be measured alone, for completion."""
-    from train.bench import parts_of
+    from train.bench.table import parts_of
 
     return list(parts_of(1.0, ENGINE, set()))
 
@@ -33,6 +33,6 @@ def bench(
     """Measure speed, on one core."""
     check_writable(json_file)
 
-    from train import bench as benchmark
+    from train.bench.table import main
 
-    write_json(json_file, benchmark.main(player=ENGINE, parts=parts or ()))
+    write_json(json_file, main(player=ENGINE, parts=parts or ()))

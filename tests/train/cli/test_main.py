@@ -185,7 +185,7 @@ def run_raising(error: BaseException, monkeypatch: Any) -> int:
     def measure(**_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr("train.bench.main", measure)
+    monkeypatch.setattr("train.bench.table.main", measure)
     return main(["bench"])
 
 
@@ -214,9 +214,9 @@ def test_a_bug_keeps_its_traceback(error: Exception, monkeypatch: Any) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="closes a pipe as POSIX does")
 def test_a_closed_pipe_is_quiet() -> None:
     code = (
-        "import sys, train.bench\n"
+        "import sys, train.bench.table\n"
         "from train.cli.main import main\n"
-        "train.bench.main = lambda **_: print('x\\n' * 100_000)\n"
+        "train.bench.table.main = lambda **_: print('x\\n' * 100_000)\n"
         "sys.exit(main(['bench']))"
     )
     with subprocess.Popen(

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from rlgo.base.errors import RlgoError
-from train.bench import KEYS, main, markdown_table
+from train.bench.table import KEYS, main, markdown_table
 from train.cli.main import main as rlgo
 from train.cli.options import ENGINE
 
@@ -16,7 +16,7 @@ from train.cli.options import ENGINE
 @pytest.mark.thorough  # compiles for 9x9 what the other tests use on small boards
 @pytest.mark.process
 def test_keys(monkeypatch):
-    monkeypatch.setattr("train.bench.RUNS", 1)
+    monkeypatch.setattr("train.bench.timing.RUNS", 1)
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
     scaling = [key for key in KEYS if "_scaling_2_" in key]
     result = main(scale=0.001, player="random")  # any other takes half a minute to compile
@@ -31,14 +31,16 @@ def test_keys(monkeypatch):
 
 
 def test_json_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("train.bench.main", lambda player, parts: {"player": player, "parts": parts, "machine": {}})
+    monkeypatch.setattr(
+        "train.bench.table.main", lambda player, parts: {"player": player, "parts": parts, "machine": {}}
+    )
     assert rlgo(["bench", "web", "scaling", "--json", str(tmp_path / "b.json")]) == 0
     written = json.loads((tmp_path / "b.json").read_text())
     assert written == {"player": ENGINE, "parts": ["web", "scaling"], "machine": {}}
 
 
 def test_some_parts(monkeypatch, capsys):
-    monkeypatch.setattr("train.bench.RUNS", 1)
+    monkeypatch.setattr("train.bench.timing.RUNS", 1)
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
     result = main(scale=0.001, parts=["playouts"])
     assert list(result) == [*(expected := [key for key in KEYS if "playouts" in key]), "machine"]
@@ -48,7 +50,7 @@ def test_some_parts(monkeypatch, capsys):
 
 
 def test_a_part_that_there_is_none_of(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("train.bench._rates", lambda _: pytest.fail("measured all the same"))
+    monkeypatch.setattr("train.bench.playing.rates", lambda _: pytest.fail("measured all the same"))
     assert rlgo(["bench", "playouts", "nothing", "--json", str(tmp_path / "b.json")]) == 2
     assert "rlgo: error: nothing: expected one of playouts, selfplay," in capsys.readouterr().err
     assert not (tmp_path / "b.json").exists()
@@ -57,7 +59,7 @@ def test_a_part_that_there_is_none_of(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("part", ["scaling", "web"])
 def test_a_part_that_cannot_be_measured_here(part, monkeypatch):
     monkeypatch.setattr(
-        "train.bench.parts_of", lambda *_: {"playouts": iter([("playouts_9x9_per_s", 1.0)]), part: iter(())}
+        "train.bench.table.parts_of", lambda *_: {"playouts": iter([("playouts_9x9_per_s", 1.0)]), part: iter(())}
     )
     assert "playouts_9x9_per_s" in main()  # among all parts, it is left out
     with pytest.raises(RlgoError, match=f"{part}: cannot be measured here: expected "):
@@ -67,7 +69,7 @@ def test_a_part_that_cannot_be_measured_here(part, monkeypatch):
 @pytest.mark.parametrize("path", ["nowhere/b.json", "."])
 def test_unwritable_json_is_noticed_first(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("train.bench.main", lambda **_: pytest.fail("measured all the same"))
+    monkeypatch.setattr("train.bench.table.main", lambda **_: pytest.fail("measured all the same"))
     assert rlgo(["bench", "--json", path]) == 2
     assert path in capsys.readouterr().err
 

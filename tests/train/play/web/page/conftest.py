@@ -1,0 +1,43 @@
+"""Fixtures that the tests of the page share: a server, and a tab in a real browser."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from page_tools import wait_until_ready
+
+
+@pytest.fixture(scope="module")
+def url(sources, tmp_path_factory) -> Iterator[str]:  # noqa: ARG001 - a fixture that the server's process needs
+    """A server of its own, with a folder for records: the URL that it prints, token included."""
+    command = [sys.executable, "-m", "rlgo", "web", "--no-browser", "--port", "0", "--player", "mc_rave,sims=300"]
+    command += ["--sgf", str(tmp_path_factory.mktemp("records")), "--runs", str(tmp_path_factory.mktemp("runs"))]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            line = next(line for line in process.stderr if "token=" in line)
+            yield re.search(r"http://\S+", line)[0]
+            process.terminate()
+            process.communicate(timeout=300)
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def page(browser, url):
+    """A tab at 1280 pixels that may not write an error to its console, such as one about its security policy."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(300_000)  # the server may have to compile
+    problems = []
+    page = context.new_page()
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(url)
+    wait_until_ready(page)
+    yield page
+    context.close()
+    assert not problems
