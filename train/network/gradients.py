@@ -66,7 +66,30 @@ def convolve(x: jax.Array, kernel: jax.Array | np.ndarray) -> jax.Array:
 def pooled(y: jax.Array) -> jax.Array:
     """Return the mean, the mean times (size - 14) / 10, and the maximum of each channel: [n, 3 C]."""
     mean = y.mean(axis=(1, 2))
-    return jnp.concatenate([mean, mean * (y.shape[1] - 14) / 10, y.max(axis=(1, 2))], axis=-1)
+    return jnp.concatenate([mean, mean * (y.shape[1] - 14) / 10, maximum(y)], axis=-1)
+
+
+@jax.custom_vjp
+def maximum(y: jax.Array) -> jax.Array:
+    """Return the maximum of each channel, [n, C]; its gradient goes to every point that has it.
+
+    JAX's own gradient is divided among them. That takes a sixth of a step longer, and concerns only points that are 0
+    after `relu`, whose gradient is 0 anyway.
+    """
+    return y.max(axis=(1, 2))
+
+
+def _maximum_forward(y: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+    highest = maximum(y)
+    return highest, (y, highest)
+
+
+def _maximum_backward(saved: tuple[jax.Array, jax.Array], gradient: jax.Array) -> tuple[jax.Array]:
+    y, highest = saved
+    return (jnp.where(y == highest[:, None, None], gradient[:, None, None], 0.0),)
+
+
+maximum.defvjp(_maximum_forward, _maximum_backward)
 
 
 def forward(w: Parameters, planes: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
