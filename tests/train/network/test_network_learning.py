@@ -111,6 +111,20 @@ def test_gradients_are_slopes(games):
     assert (at(1e-3) - at(-1e-3)) / 2e-3 == pytest.approx(slope, rel=0.05)
 
 
+def test_the_gradient_of_a_maximum():
+    """It is JAX's own where one point is the highest, and reaches all of those that are."""
+    from train.network.gradients import maximum
+
+    y = np.random.default_rng(3).normal(size=(4, 5, 5, 2)).astype(np.float32)
+    weights = np.arange(1, 9, dtype=np.float32).reshape(4, 2)
+    found, expected = (
+        jax.grad(lambda x, f=f: (weights * f(x)).sum())(y) for f in (maximum, lambda x: x.max(axis=(1, 2)))
+    )
+    np.testing.assert_array_equal(maximum(y), y.max(axis=(1, 2)))
+    np.testing.assert_array_equal(found, expected)
+    assert (jax.grad(lambda x: maximum(x).sum())(np.zeros_like(y)) == 1).all()
+
+
 # ---------------------------------------------------------------------------------------------
 # Learning
 # ---------------------------------------------------------------------------------------------
