@@ -249,20 +249,31 @@ def make_tree(parents: np.ndarray, codes: np.ndarray, weights: np.ndarray | None
     space = np.zeros(ends[-1] + _PER_LINE, _ENTRY)
     skipped = -space.ctypes.data % (_PER_LINE * _ENTRY.itemsize) // _ENTRY.itemsize
     entries = space[skipped : skipped + ends[-1]]
-    weights = np.zeros(len(sizes), np.float32) if weights is None else weights
-    _insert_all(entries, parents, codes, weights, children)
+    entries["children"][0] = children[0]
+    at = _insert(entries, parents, codes, children)
+    entries["code"][at], entries["children"][at] = codes, children[1:]
+    if weights is not None:
+        entries["weight"][at] = weights[1:]
     return ShapeTree(entries)
 
 
-@njit
-def _insert_all(entries, parents, codes, weights, children):
-    entries[0].children = children[0]
-    for i in range(len(parents)):
-        at = _find(entries, children[parents[i]], codes[i])
-        entries[at].number = i + 1
-        entries[at].code = codes[i]
-        entries[at].weight = weights[i + 1]
-        entries[at].children = children[i + 1]
+def _insert(entries: np.ndarray, parents: np.ndarray, codes: np.ndarray, children: np.ndarray) -> np.ndarray:
+    """Give each shape a place in its parent's block, and return the places.
+
+    All shapes try the next place of theirs at the same time, as `_find` will. Of those that want the same one, the last
+    gets it.
+    """
+    number = entries["number"]
+    block, mask = children[parents] >> 5, (1 << ((children[parents] & 31).astype(np.uint64) - 1)) - 1
+    place = (codes.astype(np.uint64) * _HASH >> 32) & mask
+    waiting = np.arange(len(parents))
+    while len(waiting):
+        at = block[waiting] + place[waiting]
+        is_free = number[at] == 0
+        number[at[is_free]] = waiting[is_free] + 1
+        waiting = waiting[number[at] != waiting + 1]
+        place[waiting] = place[waiting] + 1 & mask[waiting]
+    return block + place
 
 
 @inline
