@@ -39,8 +39,6 @@ from mcts.tree import (
     add_root,
     edge_arrays,
     edges_in,
-    find_edge,
-    keep_subtree,
     may_pass,
     new_tree,
     node_arrays,
@@ -52,7 +50,7 @@ from rlgo.base.budget import Budget, check_budget, never
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.ram import announce
 from rlgo.base.settings import DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, Policy, board_size
-from rlgo.compiler.jit import address_of, compile_together, compiling, seed_sequence
+from rlgo.compiler.jit import address_of, compile_together, compiling, interpreted, seed_sequence
 from rlgo.features.shapes import Table, with_others
 from rlgo.features.weights import Weights
 from rlgo.go.board import PASS
@@ -314,9 +312,7 @@ class TreeSearch(Player):
             self.threads.run(0, self._task(0.0))
             if self.threads.batches is not None:
                 self.threads.batches.warm_up(self._size)
-            keep_subtree(0, self.trees[0])
-            find_edge(0, PASS, self.trees[0])
-            tree_statistics(self._read_result(0), self.threads, self.settings)
+            self._read_result(0)
         self.root.forget()
         self._is_warm = True
 
@@ -324,12 +320,13 @@ class TreeSearch(Player):
         """Compile simulations and prior knowledge, each of which takes half of the time, side by side."""
         board, tree, workspace = self.root.board, self.trees[0], self.threads.workspaces[0]
         context = self._constants(self.default_policy)
+        first, later = tree_kernels(tree)
         compile_together(
             (simulate, np.zeros(1, np.int64), board, self.root.last_moves, tree, context, workspace),
-            *tree_kernels(tree),
-            (write_values, (np.zeros(1),) * 4, self.settings, np.zeros(1), np.zeros(1)),
+            *first,
             (is_hopeless, board, 0.0),
             (prior_apart, 0, 0, 1, (0, 0, 0), board, tree, context, workspace),
+            later=[*later, (write_values, (np.zeros(1),) * 4, self.settings, np.zeros(1), np.zeros(1))],
         )
 
     def analyses(self) -> dict[str, np.ndarray]:
@@ -438,7 +435,7 @@ class TreeSearch(Player):
         moves : the sensible moves there; a pass is added where it may be the best move (`tree.may_pass`)
         is_over : polled while an evaluator computes; True goes on without its answer
         """
-        actions = [*moves, PASS] if may_pass(len(moves), game.size, self.settings.heuristic) else moves
+        actions = [*moves, PASS] if interpreted(may_pass)(len(moves), game.size, self.settings.heuristic) else moves
         self.root.move_to(game, np.array(actions, np.int64))
         if self.threads.batches is not None:
             self.threads.batches.begin(game, self.root.board)

@@ -11,6 +11,7 @@ import numpy as np
 
 from mcts.settings import ActionValue, Heuristic, Settings
 from mcts.tree import Tree, find_edge, most_visited_line, nodes_in
+from rlgo.compiler.jit import interpreted
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.coords import to_row_col
 
@@ -92,7 +93,7 @@ def principal_variation(tree: Tree, move: int, prior_n: int) -> np.ndarray:
     prior_n : C, the visits that an action has from its prior alone
     """
     line = np.zeros(_MOST_MOVES, np.uint16)
-    edge = int(find_edge(0, move, tree))
+    edge = int(interpreted(find_edge)(0, move, tree))
     n = int(most_visited_line(edge, prior_n, tree, line)) if edge >= 0 else 0
     return line[:n].astype(np.int64) if n else np.array([move])
 

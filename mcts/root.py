@@ -11,7 +11,7 @@ import numpy as np
 
 from mcts.settings import ActionValue, Settings
 from mcts.tree import NO_CHILD, Tree, add_root, edges_of, find_edge, keep_moves, keep_subtree
-from rlgo.compiler.jit import copy_record
+from rlgo.compiler.jit import copy_record, interpreted
 from rlgo.go.board import PASS, new_board
 from rlgo.go.game import Game
 from rlgo.play.player import position_of
@@ -90,7 +90,7 @@ class Root:
             return NO_CHILD
         node = 0
         for player, p in game.moves[len(moves) :]:
-            edge = int(find_edge(node, p, tree)) if player == color else -1
+            edge = int(interpreted(find_edge)(node, p, tree)) if player == color else -1
             node = int(tree.child[edge]) if edge >= 0 else NO_CHILD
             if node == NO_CHILD:
                 return NO_CHILD

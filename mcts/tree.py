@@ -196,16 +196,15 @@ def add(array, i, word, shared):
         array[i] += word
 
 
-def tree_kernels(tree: Tree) -> list[tuple[Any, ...]]:
-    """Return what a search calls besides simulations, for `jit.compile_together`."""
+def tree_kernels(tree: Tree) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """Return what the first search calls besides simulations, and the next one, for `jit.compile_together`."""
     numbers = np.zeros(1, np.int64)
-    return [
+    first = [(add_root, numbers, tree), (most_visited_line, 0, 0, tree, np.zeros(1, np.uint16))]
+    later = [
         (_renumber, 0, tree, np.zeros(1, np.int32)),
-        (add_root, numbers, tree),
-        (most_visited_line, 0, 0, tree, np.zeros(1, np.uint16)),
-        (find_edge, 0, 0, tree),
         (_move_blocks, np.zeros(1, _BLOCK), numbers, numbers, numbers),
     ]
+    return first, later
 
 
 # ---------------------------------------------------------------------------------------------

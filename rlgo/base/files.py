@@ -75,6 +75,12 @@ def append(path: str | Path, data: bytes) -> None:
         raise unwritable(path, error) from None
 
 
+def cache_home() -> str:
+    """Return the folder for machine code that the user has chosen, or the usual one; "" if there is none."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.environ.get("RLGO_CACHE_DIR") or ("" if home.startswith("~") else os.path.join(home, "rlgo"))
+
+
 def user_path(name: str) -> Path:
     """Return the path of a name that may begin with ``~`` or ``~user``. RlgoError for an unknown user."""
     try:

@@ -15,17 +15,21 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
-from queue import Empty, SimpleQueue
+from itertools import count
+from pathlib import Path
+from queue import Empty, PriorityQueue
 from typing import IO, Any
 
+from rlgo.base.files import cache_home
 from rlgo.compiler.sources import ROOT
 
+CACHE_PREFIX = "kernels-"  # of the folders of all machine code
 _PATIENCE = 20.0  # seconds without work after which the process ends
 
 _process: subprocess.Popen[bytes] | None = None
 
 
-def compile_elsewhere(kernels: Sequence[tuple[Any, Any, bool]]) -> bool:
+def compile_elsewhere(kernels: Sequence[tuple[Any, Any, bool]], later: Sequence[tuple[Any, Any, bool]] = ()) -> bool:
     """Have kernels compiled by a second process, in this order, while this one goes on.
 
     It leaves out those that another process is compiling already. `RLGO_COMPILE_AHEAD=0` switches it off, and so does
@@ -33,10 +37,15 @@ def compile_elsewhere(kernels: Sequence[tuple[Any, Any, bool]]) -> bool:
 
     kernels : Python functions that are kernels of the same name in their modules, their signatures, and whether to
         compile them as parts of other kernels
+    later : the same for kernels that wait until it has no others to compile
     """
-    if os.environ.get("RLGO_COMPILE_AHEAD") == "0" or _cores() < 2:
+    if not _is_wanted():
         return False
-    work = [pickle.dumps((function.__module__, function.__name__, *how)) for function, *how in kernels]
+    work = [
+        (is_later, pickle.dumps((function.__module__, function.__name__, *how)))
+        for is_later, some in enumerate((kernels, later))
+        for function, *how in some
+    ]
     try:
         pipe = _running()
         pipe.write(b"".join(pickle.dumps(item) for item in work))  # read even before numba is imported
@@ -44,6 +53,22 @@ def compile_elsewhere(kernels: Sequence[tuple[Any, Any, bool]]) -> bool:
     except OSError:
         return False
     return True
+
+
+def begin_early() -> None:
+    """Start the second process before there is anything to do, if nothing has ever been compiled on this machine.
+
+    It imports numba while this process reads its arguments.
+    """
+    home = cache_home()
+    if home and not any(Path(home).glob(f"{CACHE_PREFIX}*")) and _is_wanted():
+        with suppress(OSError):
+            _running()
+
+
+def _is_wanted() -> bool:
+    is_off = os.environ.get("RLGO_COMPILE_AHEAD") == "0" or os.environ.get("RLGO_PLAIN_NUMBA") == "1"
+    return not is_off and _cores() > 1
 
 
 def _cores() -> int:
@@ -70,23 +95,27 @@ def _running() -> IO[bytes]:
     return _process.stdin
 
 
-def _read(work: SimpleQueue[bytes]) -> None:
+def _read(work: PriorityQueue[tuple[int, int, bytes]]) -> None:
     """Read what the first process wants, until it ends."""
     with suppress(Exception):
-        while True:
-            work.put(pickle.load(sys.stdin.buffer))  # nosec B301
+        for n in count():
+            is_later, item = pickle.load(sys.stdin.buffer)  # nosec B301
+            work.put((is_later, n, item))
     os._exit(0)
 
 
 def main() -> None:
     """Compile what the first process wants."""
-    work: SimpleQueue[bytes] = SimpleQueue()
+    work: PriorityQueue[tuple[int, int, bytes]] = PriorityQueue()
     threading.Thread(target=_read, args=(work,), daemon=True).start()
+    from numba.core.registry import cpu_target
+
     from rlgo.compiler.machine_code import patience
 
+    cpu_target.target_context.refresh()  # otherwise, it would be part of the first kernel
     with suppress(Empty), patience(False):
         while True:
-            item = work.get(timeout=_PATIENCE)
+            *_, item = work.get(timeout=_PATIENCE)
             with suppress(Exception):  # of which the first process will hear when it compiles the kernel
                 module, name, signature, is_part = pickle.loads(item)  # nosec B301
                 kernel = getattr(import_module(module), name)

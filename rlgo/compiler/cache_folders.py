@@ -19,8 +19,10 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from rlgo.base.files import cache_home
+from rlgo.compiler.ahead import CACHE_PREFIX
+
 _VERSIONS_KEPT = 4  # of each folder of machine code
-_PREFIX = "kernels-"
 
 
 class CacheFolders(NamedTuple):
@@ -37,16 +39,15 @@ def _cache_folders() -> CacheFolders:
     files, which outlasts the process, so that the next one need not compile it again.
     """
     # Python environments share it, and numpy may not be able to read what another version has pickled.
-    name = f"{_PREFIX}numba-{numba.__version__}-numpy-{np.__version__}"
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    chosen = os.environ.get("RLGO_CACHE_DIR") or ("" if home.startswith("~") else os.path.join(home, "rlgo"))
+    name = f"{CACHE_PREFIX}numba-{numba.__version__}-numpy-{np.__version__}"
+    chosen = cache_home()
     if chosen and _can_write(Path(chosen) / name):
         found = CacheFolders(Path(chosen) / name, None)
     else:
         shared = Path(chosen) / name if chosen and (Path(chosen) / name).is_dir() else None
         found = CacheFolders(_private_folder(chosen) / name, shared)
     _can_write(found.written)
-    _keep_latest(found.written, _PREFIX)
+    _keep_latest(found.written, CACHE_PREFIX)
     return found
 
 

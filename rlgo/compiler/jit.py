@@ -152,9 +152,19 @@ def inline_once(function: Any) -> Any:
     return njit(function, inline="always")
 
 
+def interpreted(kernel: Any) -> Any:
+    """Return a kernel that calls no other as Python code, for calls so rare that loading it would take longer."""
+    return getattr(kernel, "py_func", kernel)
+
+
 def apart(function: Any) -> Any:
     """Compile a kernel that others call through its address; see `apart.py`."""
-    return njit(function) if PLAIN else njit(function, no_cpython_wrapper=True)
+    if not PLAIN:
+        return njit(function, no_cpython_wrapper=True)
+    kernel = njit(function)
+    if not numba.config.DISABLE_JIT:
+        kernel.is_apart = True
+    return kernel
 
 
 if PLAIN:
@@ -199,7 +209,12 @@ def callback(signature: str, function: Any) -> Any:
     return numba.cfunc(signature, error_model="numpy")(function)
 
 
-def compile_together(*calls: tuple[Any, ...], parts: Sequence[tuple[Any, ...]] = (), waits: bool = True) -> None:
+def compile_together(
+    *calls: tuple[Any, ...],
+    parts: Sequence[tuple[Any, ...]] = (),
+    later: Sequence[tuple[Any, ...]] = (),
+    waits: bool = True,
+) -> None:
     """Compile kernels, half of them in a second process if there is a core for it.
 
     This process begins with the first, the other one with the last, until they meet.
@@ -207,23 +222,36 @@ def compile_together(*calls: tuple[Any, ...], parts: Sequence[tuple[Any, ...]] =
     calls : each a kernel and its arguments, as it will be called
     parts : the same for parts of the first kernel (`parts.py`) that the second process compiles before all others. They
         save time if they are large, and the last ones that the first process comes to
+    later : calls of kernels that are needed only later; the second process compiles them last, if there is one
     waits : whether all must be ready at the end; otherwise, the second process compiles them all if there is one
     """
-    if PLAIN or numba.config.DISABLE_JIT:
-        return  # each is compiled when it is called
-    wanted = [(kernel, _signature(kernel, *arguments)) for kernel, *arguments in calls]
-    target = numba.core.registry.cpu_target.target_context
-    missing = [(kernel, types) for kernel, types in wanted if not kernel._cache.has(types, target)]
-    if missing:
+    if numba.config.DISABLE_JIT:
+        return
+    if PLAIN:
+        for kernel, *arguments in (*calls, *later):
+            if not hasattr(kernel, "is_apart"):  # else it is a part of others, without a call through an address
+                kernel.compile(_signature(kernel, *arguments))
+        return
+    missing, missing_later = _missing(calls), _missing(later)
+    if missing or missing_later:
         _announce()
-        work = [(kernel.py_func, _signature(kernel, *arguments), True) for kernel, *arguments in parts]
+        work = [(kernel.py_func, _signature(kernel, *arguments), True) for kernel, *arguments in parts if missing]
         work += [(kernel.py_func, types, False) for kernel, types in reversed(missing)]
-        if compile_elsewhere(work) and not waits:
+        if not compile_elsewhere(work, [(kernel.py_func, types, False) for kernel, types in missing_later]):
+            missing += missing_later
+        elif not waits:
             return
     for is_last in (False, True):
         for kernel, signature in missing:
             with suppress(Claimed), patience(is_last):
                 kernel.compile(signature)
+
+
+def _missing(calls: Sequence[tuple[Any, ...]]) -> list[tuple[Any, tuple[Any, ...]]]:
+    """Return the kernels, with signatures, that the cache does not have."""
+    target = numba.core.registry.cpu_target.target_context
+    wanted = [(kernel, _signature(kernel, *arguments)) for kernel, *arguments in calls]
+    return [(kernel, types) for kernel, types in wanted if not kernel._cache.has(types, target)]
 
 
 def _signature(kernel: Any, *arguments: Any) -> tuple[Any, ...]:

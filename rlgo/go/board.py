@@ -37,7 +37,7 @@ import numpy as np
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.ram import on_own_cache_lines
 from rlgo.base.settings import board_size
-from rlgo.compiler.jit import inline, njit, random_below
+from rlgo.compiler.jit import inline, interpreted, njit, random_below
 from rlgo.go.rules import n_points
 
 EMPTY, BLACK, WHITE, BORDER = 0, 1, 2, 3
@@ -106,9 +106,15 @@ def new_boards(n: int, size: int) -> np.ndarray:
     """
     size = board_size(size)
     boards = on_own_cache_lines(board_dtype(size), n)
-    clear(boards[0], size)
-    boards[1:] = boards[0]
+    boards[:] = _empty_board(size)
     return boards
+
+
+@cache
+def _empty_board(size: int) -> np.ndarray:
+    board = np.zeros(1, board_dtype(size))
+    interpreted(clear)(board[0], size)
+    return board
 
 
 def new_board(size: int) -> np.record:
