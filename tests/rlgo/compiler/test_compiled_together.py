@@ -88,7 +88,7 @@ import sys
 from pathlib import Path
 from rlgo.compiler import ahead, jit, machine_code
 rng = jit.make_rng(1)
-jit.compile_together((jit.random_u64, rng), (jit.random_below, rng, 5), (jit.random_unit, rng))
+jit.compile_together((jit.random_u64, rng), (jit.random_below, rng, 5), later=[(jit.random_unit, rng)])
 own = [k for k in (jit.random_u64, jit.random_below, jit.random_unit) if k.stats.cache_misses]
 print(len(own), jit.random_unit(rng), ahead._process is not None, flush=True)
 if ahead._process is not None:
@@ -99,7 +99,7 @@ if ahead._process is not None:
 @compiled
 @pytest.mark.process
 def test_a_second_process_compiles_ahead_and_ends_with_the_first(tmp_path: Path) -> None:
-    """The result is the same with it and without it; a full cache starts none."""
+    """The result is the same with it and without it; a full cache starts none. It does alone what is for later."""
 
     def run(folder: str, switch: str) -> list[str]:
         environment = os.environ | {"RLGO_CACHE_DIR": str(tmp_path / folder), "RLGO_COMPILE_AHEAD": switch}
@@ -114,6 +114,7 @@ def test_a_second_process_compiles_ahead_and_ends_with_the_first(tmp_path: Path)
     assert (alone[2], again[0], again[2]) == ("False", "0", "False")
     if ahead._cores() > 1:
         assert together[2] == "True"
+        assert int(together[0]) < 3
         _wait_for_the_end(int(together[3]))
     files = {path.name for path in (tmp_path / "together").rglob("*") if path.is_file()}
     assert files == {path.name for path in (tmp_path / "alone").rglob("*") if path.is_file()}  # and no claims
@@ -126,6 +127,38 @@ def _wait_for_the_end(pid: int) -> None:
         except ProcessLookupError:
             return
         time.sleep(0.01)
+
+
+@compiled
+@pytest.mark.process
+def test_the_second_process_begins_early_only_if_nothing_was_ever_compiled(tmp_path: Path) -> None:
+    program = "from rlgo.compiler import ahead; ahead.begin_early(); print(ahead._process is not None)"
+
+    def begins(switch: str) -> bool:
+        environment = os.environ | {"RLGO_CACHE_DIR": str(tmp_path), "RLGO_COMPILE_AHEAD": switch}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True, cwd=ROOT
+        )
+        assert not done.stderr
+        return done.stdout == "True\n"
+
+    assert not begins("0")
+    assert begins("1") == (ahead._cores() > 1)
+    (tmp_path / f"{ahead.CACHE_PREFIX}of-some-version").mkdir(exist_ok=True)
+    assert not begins("1")
+
+
+@compiled
+def test_generators_compile_with_the_shortcuts() -> None:
+    """They need what other functions do without: the variables that live at the entry of each block."""
+
+    def squares(n):
+        total = 0
+        for i in range(n):
+            total += i * i
+            yield total
+
+    assert list(numba.njit(squares)(5)) == [0, 1, 5, 14, 30]
 
 
 _PLAIN = """
