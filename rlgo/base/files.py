@@ -16,6 +16,7 @@ from rlgo.base.errors import RlgoError
 
 TEMPORARY = ".tmp"  # suffix of files until they are complete; a killed process may leave some behind
 _NAME_LENGTH = 40  # characters of the final name in a temporary one: file systems allow 255 bytes in all
+CACHE_PREFIX = "kernels-"  # of the folders of all machine code
 
 
 def read_file(path: str | Path) -> bytes:

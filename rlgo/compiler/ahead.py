@@ -20,10 +20,9 @@ from pathlib import Path
 from queue import Empty, PriorityQueue
 from typing import IO, Any
 
-from rlgo.base.files import cache_home
+from rlgo.base.files import CACHE_PREFIX, cache_home
 from rlgo.compiler.sources import ROOT
 
-CACHE_PREFIX = "kernels-"  # of the folders of all machine code
 _PATIENCE = 20.0  # seconds without work after which the process ends
 
 _process: subprocess.Popen[bytes] | None = None

@@ -19,8 +19,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from rlgo.base.files import cache_home
-from rlgo.compiler.ahead import CACHE_PREFIX
+from rlgo.base.files import CACHE_PREFIX, cache_home
 
 _VERSIONS_KEPT = 4  # of each folder of machine code
 

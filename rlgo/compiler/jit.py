@@ -233,8 +233,9 @@ def compile_together(
                 kernel.compile(_signature(kernel, *arguments))
         return
     missing, missing_later = _missing(calls), _missing(later)
-    if missing or missing_later:
+    if missing:
         _announce()
+    if missing or missing_later:
         work = [(kernel.py_func, _signature(kernel, *arguments), True) for kernel, *arguments in parts if missing]
         work += [(kernel.py_func, types, False) for kernel, types in reversed(missing)]
         if not compile_elsewhere(work, [(kernel.py_func, types, False) for kernel, types in missing_later]):

@@ -13,6 +13,7 @@ import numba
 import numpy as np
 import pytest
 
+from rlgo.base.files import CACHE_PREFIX
 from rlgo.compiler import ahead, jit, machine_code
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -144,7 +145,7 @@ def test_the_second_process_begins_early_only_if_nothing_was_ever_compiled(tmp_p
 
     assert not begins("0")
     assert begins("1") == (ahead._cores() > 1)
-    (tmp_path / f"{ahead.CACHE_PREFIX}of-some-version").mkdir(exist_ok=True)
+    (tmp_path / f"{CACHE_PREFIX}of-some-version").mkdir(exist_ok=True)
     assert not begins("1")
 
 
