@@ -297,7 +297,10 @@ class TreeSearch(Player):
         return self._weights
 
     def warm_up(self) -> None:
-        """Compile what a search needs, so that compiling costs no clock time; the trees are lost."""
+        """Compile what a search needs, so that compiling costs no clock time; the trees are lost.
+
+        A second process, if there is one, may still compile what only the next search needs.
+        """
         knows = with_others(self._room) + " with patterns" * (self._patterns is not None)
         knows += " with a network" * (self.knowledge.network is not None)
         knows += " with a softmax policy" * (self.default_policy.softmax is not None)
