@@ -101,6 +101,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         samples = f"{folder}/perf.data"
         environment = os.environ | {"NUMBA_DEBUGINFO": "1", "RLGO_CACHE_DIR": folder, "PYTHONWARNINGS": "ignore"}
+        environment["RLGO_COMPILE_AHEAD"] = "0"  # another process would leave no debug information here
         command = [sys.executable, __file__, arguments.player, "--seconds", f"{arguments.seconds}", "--kernels", folder]
         perf = ["perf", "record", "-q", "-e", "cpu-clock", "-o", samples]
         subprocess.run([*perf, *command], env=environment, check=True)
