@@ -33,6 +33,7 @@ class NetworkPlayer(Player):
         self._network = One(ConvNetwork).check("network", network)
         self.name, self.sizes, self._size = name, (size,), size
         self._policy = np.full((size, size), np.nan)
+        self._seen: Positions | None = None  # the last position
 
     def warm_up(self) -> None:
         """Compile what a move needs, so that compiling costs no clock time."""
@@ -43,6 +44,7 @@ class NetworkPlayer(Player):
         check_size(self, game)
         if not moves_to_try(game):
             return PASS
+        self._seen = Positions.of(game, self._network.history)
         policy = self._network.policy(game)
         self._policy[:] = np.nan
         points = np.array([p for p in policy if p != PASS])
@@ -58,5 +60,7 @@ class NetworkPlayer(Player):
         return [Candidate(p, value, 1, [p], policy[p]) for p in best_first]
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """Return the map ``policy``: the probability of each move."""
-        return {"policy": self._policy}
+        """Return the maps ``policy``, the probability of each move, and ``owner``, P(Black owns each point)."""
+        if self._seen is None:
+            return {"policy": self._policy, "owner": np.full_like(self._policy, np.nan)}
+        return {"policy": self._policy, "owner": (1 + self._network(self._seen)["ownership"][0]) / 2}

@@ -10,7 +10,7 @@ from random_play import random_game
 import rlgo
 from rlgo.base.errors import RlgoError
 from rlgo.features.planes import planes
-from rlgo.go.board import PASS
+from rlgo.go.board import BLACK, PASS
 from rlgo.network.parameters import KINDS
 from rlgo.search.network_player import NetworkPlayer
 from train import make_player
@@ -29,6 +29,14 @@ def test_it_plays_the_most_probable_move():
     assert best.move == player.genmove(game)
     assert len(others) == len(moves) - 1
     assert np.nanmax(player.analyses()["policy"]) <= 1
+
+
+def test_it_says_who_owns_the_points():
+    game, player = random_game(9, 3), NetworkPlayer(5, NETWORK)
+    assert np.isnan(player.analyses()["owner"]).all()
+    player.genmove(game)
+    own = NETWORK.outputs(planes(game, KINDS)).ownership[0] * (1 if game.to_play == BLACK else -1)
+    np.testing.assert_allclose(player.analyses()["owner"], (1 + own) / 2, atol=1e-6)
 
 
 def test_it_passes_to_end_a_won_game():

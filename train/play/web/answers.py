@@ -205,7 +205,8 @@ class OwnershipOf(Model):
     type: Literal["ownership"]
     at: int
     ownership: Map
-    score: float = Field(description="mean score of the playouts, for Black")
+    score: float = Field(description="the score that follows, for Black")
+    source: Literal["playouts", "network"]
 
 
 class Score(Model):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from rlgo.base.errors import RlgoError
 from rlgo.go.clock import TimeSettings
 from rlgo.go.game import Game
-from rlgo.play.player import Candidate
+from rlgo.play.player import Player
 from rlgo.play.session import GameSession, print_bug
 from train.play.web.options import Limits
 from train.play.web.specs import Specs
@@ -87,13 +87,13 @@ class Listener(NamedTuple):
     send : takes a message as JSON, and a key: a later message of the same key may replace it. None: it must arrive
     say : takes what the searcher is doing, one of DOINGS
     done : takes the job and its move, once the search is over
-    so_far : takes the position and what returns its candidates, now and then during a search; or None
+    so_far : takes the position and the player, now and then during a search and at its end; or None
     """
 
     send: Callable[[str, str | None], None]
     say: Callable[[str], None]
     done: Callable[[Job, int], None]
-    so_far: Callable[[Game, Callable[[], list[Candidate]]], None] | None = None
+    so_far: Callable[[Game, Player], None] | None = None
 
 
 class Searcher:

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import version
 from rlgo.base.settings import MAX_SIZE, MIN_SIZE
@@ -21,7 +23,7 @@ from rlgo.go.clock import TimeSettings, parse_time
 from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.game import Game
 from rlgo.play.ownership import Ownership, areas
-from rlgo.play.player import RESIGN, Candidate
+from rlgo.play.player import RESIGN, Player
 from train.play.record import Record
 from train.play.web import requests as ask
 from train.play.web.files import Records
@@ -265,7 +267,7 @@ class Tab:
         self._times.go_on(self.game.to_play if is_turn and not self.paused and not self.game.is_over() else None)
         self._tell()
         if self._shows_ownership:
-            self._send_ownership(Ownership.of(self._shown()), self.at)
+            self._send_ownership(shown := self._shown(), Ownership.of(shown).map)
         may_move = not self.paused and self.seats[self.game.to_play] != HUMAN and not self.game.is_over()
         is_short = len(self.game.moves) < self._options.limits.moves_factor * self.game.size**2
         if may_move and is_short and self.at == len(self.game.moves):
@@ -416,17 +418,23 @@ class Tab:
     def _show_ownership(self, request: ask.ShowOwnership) -> None:
         self._shows_ownership = request.on
         if request.on:
-            self._send_ownership(Ownership.of(self._shown()), self.at)
+            self._send_ownership(shown := self._shown(), Ownership.of(shown).map)
 
-    def _send_ownership(self, ownership: Ownership, at: int) -> None:
-        message = {"type": "ownership", "at": at, "ownership": ownership.map.round(2).tolist()}
-        self._send(json.dumps({**message, "score": round(ownership.score, 1)}), "ownership")
+    def _send_ownership(self, game: Game, owners: np.ndarray, source: str = "playouts") -> None:
+        """Send who will own which point of a position, from 1, Black, to -1, and the score that follows."""
+        message = {"type": "ownership", "at": len(game.moves), "ownership": owners.round(2).tolist(), "source": source}
+        self._send(json.dumps({**message, "score": round(float(owners.sum()) - game.komi, 1)}), "ownership")
 
-    def _searched_so_far(self, game: Game, candidates: Callable[[], list[Candidate]]) -> None:
-        """Send who will own which point, as a running search sees it. Called from the search."""
-        if self._shows_ownership and len(game.moves) == self.at:
-            best = [(c.line, float(c.visits)) for c in candidates()[:_OWNERSHIP_LINES]]
-            self._send_ownership(Ownership.after(game, best), len(game.moves))
+    def _searched_so_far(self, game: Game, player: Player) -> None:
+        """Send who will own which point, by the player's network or its search. Called from the search."""
+        if not self._shows_ownership or len(game.moves) != self.at:
+            return
+        owners = player.analyses().get("owner")
+        if owners is not None:
+            self._send_ownership(game, 2 * owners - 1, "network")
+            return
+        best = [(c.line, float(c.visits)) for c in player.candidates(game)[:_OWNERSHIP_LINES]]
+        self._send_ownership(game, Ownership.after(game, best).map)
 
     def _search(self, request: ask.Search) -> None:
         spec = request.player or self._options.player

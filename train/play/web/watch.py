@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.go.game import Game
-from rlgo.play.player import Candidate, Player, SearchStatistics, name_of_move
+from rlgo.play.player import Player, SearchStatistics, name_of_move
 from rlgo.search.deepening import AlphaBetaResult, sigmoid
 from train.play.web.positions import NAMES, vertices_of
 
@@ -69,7 +69,7 @@ class Watch:
         self.subject, self._player, self._send, self._most, self._clock = subject, player, send, most, clock
         self.frames: list[Frame] = []
         self.is_on = True
-        self.so_far: Callable[[Game, Callable[[], list[Candidate]]], None] | None = None  # called now and then
+        self.so_far: Callable[[Game, Player], None] | None = None  # called now and then, and at the end
         self._began = clock()
         self._told = self._began
         self._due, self._sent, self._every = self._began, -SEND_SECONDS, LOOK_SECONDS
@@ -89,7 +89,7 @@ class Watch:
                 self._send(json.dumps(describe(self.subject, frame)))
         if self.so_far is not None and now - self._told >= TOLD_SECONDS:
             self._told = now
-            self.so_far(self.subject.game, lambda: self._player.candidates(self.subject.game))
+            self.so_far(self.subject.game, self._player)
         end = self._clock()
         self._due = end + max(min(self._every, SEND_SECONDS), min(_LONGEST_WAIT, (end - now) / _COST_SHARE))
 
@@ -98,6 +98,8 @@ class Watch:
         statistics = self._player.statistics(self.subject.game) or SearchStatistics("values", [], {}, [])
         frame = Frame(_compact(statistics), self._clock() - self._began, self._chance(statistics))
         self.frames.append(frame)
+        if self.so_far is not None:
+            self.so_far(self.subject.game, self._player)
         chosen = name_of_move(move, self.subject.game.size)
         return {**describe(self.subject, frame), "final": True, "chosen": chosen, "report": self._player.report()}
 

@@ -6,15 +6,19 @@ import json
 import threading
 import time
 
+import numpy as np
 import pytest
+from network_files import random_network
 from stand_ins import Scripted, first_legal, resigner
 from starlette.websockets import WebSocketDisconnect
 from web_tools import HOME, SESSION, SMALL, Endless, Page, make_client, open_page, stand_in
 
+from rlgo.features.planes import planes
 from rlgo.go.board import PASS
 from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game
 from rlgo.go.sgf import read_sgf
+from rlgo.network.parameters import KINDS
 from rlgo.play.ownership import Ownership
 from rlgo.play.player import Candidate, Player
 from train.play.web.options import Limits
@@ -692,6 +696,25 @@ def test_ownership_follows_the_game_and_the_search(page, monkeypatch):
     n = len([m for m in page.news if m["type"] == "ownership"])
     page.do("play", move="C4")
     assert len([m for m in page.news if m["type"] == "ownership"]) == n
+
+
+@pytest.mark.parametrize("player", ["network", "mc_rave,sims=20"])
+def test_a_network_says_who_owns_the_points(player, tmp_path):
+    network, game = random_network(), Game(5, 0.5)
+    network.save(tmp_path / "n.npz")
+    game.play("C3")
+    spec = f"{player},network={tmp_path / 'n.npz'}"
+    with make_client(SMALL._replace(player=spec)) as client, open_page(client) as page:
+        page.do("new", size=5, komi=0.5, black="human", white="human")
+        page.do("play", move="C3")
+        page.ask("ownership")
+        assert next(m for m in reversed(page.news) if m["type"] == "ownership")["source"] == "playouts"
+        assert page.ask("search", player=spec)["type"] == "ok"
+        found = page.until("ownership", lambda m: m["source"] == "network")
+    own = -network.outputs(planes(game, KINDS)).ownership[0]  # White is to play
+    np.testing.assert_allclose(found["ownership"], own, atol=0.006)
+    assert found["score"] == pytest.approx(float(np.sum(own)) - 0.5, abs=0.06)
+    assert found["at"] == 1
 
 
 def test_a_human_loses_on_time(page):

@@ -94,6 +94,7 @@ export interface Ownership {
   at: number;
   ownership: number[][];
   score: number;
+  source: "playouts" | "network";
 }
 
 export type Role = "game" | "analysis" | "a" | "b" | "review";
