@@ -20,8 +20,9 @@ help:  ## show this list
 train: $(VENV)/train.stamp  ## train the quick config (or CONFIG=...) and show how strong it plays
 	$(BIN)/rlgo train $(CONFIG) --set run.name=$(basename $(notdir $(CONFIG)))-$$(date +%Y%m%d-%H%M%S)
 
-# One process a core. A file stays in one process, and files run in the order of tests/conftest.py.
-PYTEST := $(BIN)/python -m pytest
+# One process a core, with one thread for linear algebra: two would wait for each other, each on a busy core. A file stays
+# in one process, and files run in the order of tests/conftest.py.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 SIDE_BY_SIDE := --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 check: lint  ## lint, types and the fast tests, in under a minute once everything is compiled

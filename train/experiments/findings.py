@@ -17,7 +17,7 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -225,7 +225,7 @@ class Analysis:
         rated = max(groups, key=lambda group: (bool(group & set(self.anchors)), len(group)), default=set())
         return [pair for pair in results if pair.a in rated]
 
-    @property
+    @cached_property
     def unrated(self) -> list[str]:
         """The players that no games connect to those with ratings."""
         return sorted(_names(self.pairs) - _names(self._connected))
@@ -428,8 +428,18 @@ class Analysis:
     # Claims
     # -----------------------------------------------------------------------------------------
 
+    @cached_property
+    def _measured(self) -> dict[Claim, Measured | None]:
+        """What `measure` has found."""
+        return {}
+
     def measure(self, claim: Claim) -> Measured | None:
         """Return the number that a claim is about; None if it was not measured."""
+        if claim not in self._measured:
+            self._measured[claim] = self._measure(claim)
+        return self._measured[claim]
+
+    def _measure(self, claim: Claim) -> Measured | None:
         if (looked := self.looked(claim)) is not None:
             return looked
         if claim.of == "elo":
@@ -468,17 +478,40 @@ def analyze(folder: Path, name: str) -> Analysis | None:
     Curves are on the scale of `SCALE_EXPERIMENT` if the last weights of the reference run have a rating there. That
     experiment itself, and games, are on the scale of GNU Go if they met it. Otherwise the mean is 0.
     """
+    if name == SCALE_EXPERIMENT:
+        return _scale(folder, _stamps(folder))
     raw = read_raw(folder / f"{name}.jsonl")
     if raw is None:
         return None
-    if raw.header["kind"] == "curves" and name != SCALE_EXPERIMENT:
-        scale = analyze(folder, SCALE_EXPERIMENT)
+    if raw.header["kind"] == "curves":
+        scale = _scale(folder, _stamps(folder))
         return Analysis(raw) if scale is None else _on_the_scale_of(scale, raw)
+    return _anchored(folder, name, raw)
+
+
+@lru_cache(maxsize=1)
+def _scale(folder: Path, stamps: tuple[tuple[int, int], ...]) -> Analysis | None:  # noqa: ARG001  # part of the key
+    """Analyze the experiment whose scale all curves are on; each of them asks for it."""
+    raw = read_raw(folder / f"{SCALE_EXPERIMENT}.jsonl")
+    if raw is None:
+        return None
+    analysis = _anchored(folder, SCALE_EXPERIMENT, raw)
+    return replace(analysis, repeats=repeats_of(analysis))
+
+
+def _stamps(folder: Path) -> tuple[tuple[int, int], ...]:
+    """Return what changes with the files that the scale depends on: the time and size of each."""
+    files = (folder / f"{name}.jsonl" for name in (SCALE_EXPERIMENT, LINK_EXPERIMENT))
+    return tuple((file.stat().st_mtime_ns, file.stat().st_size) if file.exists() else (0, 0) for file in files)
+
+
+def _anchored(folder: Path, name: str, raw: RawResults) -> Analysis:
+    """Analyze raw results on the scale of GNU Go, if its players met."""
     analysis = Analysis(raw, anchors=ANCHOR)
     link = read_raw(folder / f"{LINK_EXPERIMENT}.jsonl") if name != LINK_EXPERIMENT else None
     if link is not None and any(GNUGO_0 in (pair.a, pair.b) for pair in analysis.pairs):
         analysis = replace(analysis, links=Analysis(link).pairs)
-    return replace(analysis, repeats=repeats_of(analysis)) if name == SCALE_EXPERIMENT else analysis
+    return analysis
 
 
 def _on_the_scale_of(scale: Analysis, raw: RawResults) -> Analysis:
