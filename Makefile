@@ -63,10 +63,11 @@ clean:  ## remove what can be made again: .venv and caches (runs stay)
 	rm -rf $(VENV) build dist .cache .pytest_cache .hypothesis .ruff_cache .mypy_cache
 	find rlgo mcts train tests -name __pycache__ -prune -exec rm -rf {} +
 
-# Set-up, once, and again when pyproject.toml changes. pip says what it is doing.
+# Set-up, once, and again when pyproject.toml changes. pip says what it is doing. Without --no-compile, half of the time
+# would go into translating modules to byte code, most of which are never imported.
 define install
 	@echo "Installing $(1) into $(VENV), once:"
-	@start=$$(date +%s); $(PIP) install --editable '.[$(2)]' && echo "Installed after $$(( $$(date +%s) - start )) s"
+	@start=$$(date +%s); $(PIP) install --no-compile --editable '.[$(2)]' && echo "Installed after $$(( $$(date +%s) - start )) s"
 endef
 
 $(VENV)/venv.stamp:
