@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import Annotated, NamedTuple
 
 from rlgo.base.bounds import Choice, Key, Needs, Number, OrWord, Whole, checked, needs
+from rlgo.base.resources import list_shipped_networks
 from rlgo.base.settings import AT_LEAST_0, COUNT, COUNT_OR_0, MOST_PLIES, POSITIVE, PROBABILITY, THREADS
 
 NO_TRUNCATION = -1  # `Settings.truncate` for simulations that are played to the end
@@ -98,8 +99,8 @@ OWN_NETWORK = ".npz"  # ends the name of a file with a network of ours; others a
 
 
 def is_own_network(file: str) -> bool:
-    """Return whether a file has a network of ours, by its name."""
-    return file.endswith(OWN_NETWORK)
+    """Return whether a file has a network of ours, by its name, which may be that of a shipped one."""
+    return file.endswith(OWN_NETWORK) or file in list_shipped_networks()
 
 
 # Keyed by the names that configs and specs use.

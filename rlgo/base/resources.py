@@ -56,6 +56,11 @@ def shipped_softmax_policy() -> Path:
     return path
 
 
+def list_shipped_networks() -> dict[str, Path]:
+    """List the shipped network files by name, such as ``9x9``."""
+    return {path.stem: path for path in sorted((checkpoints_dir() / "networks").glob("*.npz"))}
+
+
 def list_configs(kind: str = "") -> list[str]:
     """List the names of the shipped configs, without ``.toml``.
 

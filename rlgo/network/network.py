@@ -15,6 +15,7 @@ import numpy as np
 
 from rlgo.base.bounds import OrNone
 from rlgo.base.errors import RlgoError
+from rlgo.base.resources import find_file, list_shipped_networks
 from rlgo.base.settings import SEED
 from rlgo.compiler.jit import compiling
 from rlgo.features.planes import RECENT, planes
@@ -137,7 +138,7 @@ class ConvNetwork:
 
 
 def load_network(path: str | Path) -> ConvNetwork:
-    """Read a network file, as `rlgo network train` writes it.
+    """Read a network file, as `rlgo network train` writes it, or a shipped one by its name, such as ``9x9``.
 
     RlgoError if it is missing, damaged, no network file, or takes other planes.
 
@@ -146,6 +147,11 @@ def load_network(path: str | Path) -> ConvNetwork:
     ...     rlgo.load_network("missing.npz")
     ... except rlgo.RlgoError as error:
     ...     print(error)
-    missing.npz: cannot be read: No such file or directory
+    missing.npz: no such network file; shipped networks: 9x9
     """
-    return ConvNetwork(*load_parameters(path))
+    return ConvNetwork(*load_parameters(find_network(path)))
+
+
+def find_network(name: str | Path) -> Path:
+    """Find a network file by path or by the name of a shipped one. RlgoError if there is no such file."""
+    return find_file(name, list_shipped_networks(), Path("checkpoints/networks"), "network file", "networks")

@@ -33,7 +33,7 @@ _DEFAULTS = NetworkSettings()
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of games, of any board sizes.")]
 _Blocks = Annotated[int, option("--blocks", "Residual blocks, of two convolutions each.", count(1))]
 _Channels = Annotated[int, option("--channels", "Channels of these, a multiple of 8.", count(8))]
-_File = Annotated[Path, typer.Argument(metavar="FILE", help="A network file.")]
+_File = Annotated[Path, typer.Argument(metavar="FILE", help="A network file, or the name of a shipped one.")]
 
 
 @app.command("train")

@@ -23,7 +23,7 @@ from rlgo.go.board import new_board
 from rlgo.learning.value import ValueFunction
 from rlgo.moves.rollout import DEFAULT_POLICIES, DefaultPolicy
 from rlgo.moves.softmax_policy import Tables, find_softmax_policy, load_softmax_policy
-from rlgo.network.network import ConvNetwork, load_network
+from rlgo.network.network import ConvNetwork, find_network, load_network
 from rlgo.play.player import GreedyPlayer, Player, RandomPlayer, Seed
 from rlgo.search import alphabeta, dyna2, table_search, td_search
 from rlgo.search.alphabeta_player import AlphaBeta
@@ -167,9 +167,7 @@ def weights_for(text: str, size: int) -> Weights:
 
 def own_network(name: str) -> ConvNetwork:
     """Load the network of rlgo's own that a spec names; RlgoError for a bad file."""
-    if not Path(name).is_file():
-        raise RlgoError(f"network = {name}: no such file")
-    return loaded(load_network, Path(name))
+    return loaded(load_network, find_network(name))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -204,7 +202,7 @@ class GreedyKeys(Keys):
 class NetworkKeys(Keys):
     """The policy of a network, one evaluation a move, without any search."""
 
-    network: settings.Path = key("", "A network file of `rlgo network`.")
+    network: settings.Shipped = key("", "A network file of `rlgo network`, or the name of a shipped one.")
 
     def make(self, size: int, seed: Seed) -> Player:  # noqa: ARG002  (it draws nothing)
         """Make the player; its kernels are compiled now, not while a clock runs."""

@@ -11,6 +11,7 @@ import rlgo
 from rlgo.base.errors import RlgoError
 from rlgo.features.planes import planes
 from rlgo.go.board import BLACK, PASS
+from rlgo.network.network import find_network
 from rlgo.network.parameters import KINDS
 from rlgo.search.network_player import NetworkPlayer
 from train import make_player
@@ -29,6 +30,15 @@ def test_it_plays_the_most_probable_move():
     assert best.move == player.genmove(game)
     assert len(others) == len(moves) - 1
     assert np.nanmax(player.analyses()["policy"]) <= 1
+
+
+def test_a_shipped_network_has_a_name():
+    game, names = rlgo.Game(9), ("9x9", find_network("9x9"))
+    moves = [make_player(f"network,network={name}", 9).genmove(game) for name in names]
+    assert moves[0] == moves[1] == NetworkPlayer(9, rlgo.load_network("9x9")).genmove(game)
+    assert make_player("mc_rave,sims=1,network=9x9", 9)._network is not None
+    with pytest.raises(RlgoError, match="no such network file; shipped networks: 9x9"):
+        make_player("network,network=8x8", 9)
 
 
 def test_it_says_who_owns_the_points():
