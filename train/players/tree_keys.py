@@ -165,8 +165,8 @@ class TreeKeys(SimulationKeys):
     network: settings.Shipped = key(
         "",
         "A network file of `rlgo network`, or the name of a shipped one, compiled into the search; or an ONNX file "
-        "whose network gives policies, values or both (needs rlgo[onnx]): `evaluator` tells which of them are used, and "
-        "a leaf_value of 0 becomes 0.5 if values are. Empty: none.",
+        "whose network gives policies, values or both (needs rlgo[onnx]): `evaluator` tells which of them are used, "
+        "and a leaf_value of 0 becomes 0.5 if values are. Empty: none.",
     )
     symmetries: Annotated[int, Within(SYMMETRIES)] = key(
         1, "Average the network over so many of the board's eight symmetries.", needs=_ONNX
