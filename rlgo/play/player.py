@@ -6,7 +6,7 @@ Start reading at `Player`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -232,6 +232,11 @@ class Player(Protocol):
     def value_weights(self) -> Weights | None:
         """Return the shape weights the player currently evaluates positions with, if it has any."""
         return None
+
+    @property
+    def evaluation(self) -> Mapping[str, np.ndarray]:
+        """What a network said about the position of the last search, by name; nothing without one."""
+        return {}
 
     def analyses(self) -> dict[str, np.ndarray]:
         """Return named maps of the last position the player moved in, each float64[size, size].

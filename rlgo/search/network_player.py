@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from rlgo.base.bounds import One
@@ -61,6 +63,11 @@ class NetworkPlayer(Player):
 
     def analyses(self) -> dict[str, np.ndarray]:
         """Return the maps ``policy``, the probability of each move, and ``owner``, P(Black owns each point)."""
-        if self._seen is None:
-            return {"policy": self._policy, "owner": np.full_like(self._policy, np.nan)}
-        return {"policy": self._policy, "owner": (1 + self._network(self._seen)["ownership"][0]) / 2}
+        answer = self.evaluation
+        owner = (1 + answer["ownership"]) / 2 if answer else np.full_like(self._policy, np.nan)
+        return {"policy": self._policy, "owner": owner}
+
+    @property
+    def evaluation(self) -> Mapping[str, np.ndarray]:
+        """What the network said about the last position, by name; see `ConvNetwork`."""
+        return {} if self._seen is None else {name: array[0] for name, array in self._network(self._seen).items()}

@@ -205,7 +205,7 @@ class OwnershipOf(Model):
     type: Literal["ownership"]
     at: int
     ownership: Map
-    score: float = Field(description="the score that follows, for Black")
+    score: float = Field(description="the expected score, for Black")
     source: Literal["playouts", "network"]
 
 

@@ -420,10 +420,13 @@ class Tab:
         if request.on:
             self._send_ownership(shown := self._shown(), Ownership.of(shown).map)
 
-    def _send_ownership(self, game: Game, owners: np.ndarray, source: str = "playouts") -> None:
-        """Send who will own which point of a position, from 1, Black, to -1, and the score that follows."""
+    def _send_ownership(
+        self, game: Game, owners: np.ndarray, source: str = "playouts", score: float | None = None
+    ) -> None:
+        """Send who will own which point of a position, from 1, Black, to -1, and the score: theirs, unless given."""
+        score = float(owners.sum()) - game.komi if score is None else score
         message = {"type": "ownership", "at": len(game.moves), "ownership": owners.round(2).tolist(), "source": source}
-        self._send(json.dumps({**message, "score": round(float(owners.sum()) - game.komi, 1)}), "ownership")
+        self._send(json.dumps({**message, "score": round(score, 1)}), "ownership")
 
     def _searched_so_far(self, game: Game, player: Player) -> None:
         """Send who will own which point, by the player's network or its search. Called from the search."""
@@ -431,7 +434,7 @@ class Tab:
             return
         owners = player.analyses().get("owner")
         if owners is not None:
-            self._send_ownership(game, 2 * owners - 1, "network")
+            self._send_ownership(game, 2 * owners - 1, "network", float(player.evaluation["score"]))
             return
         best = [(c.line, float(c.visits)) for c in player.candidates(game)[:_OWNERSHIP_LINES]]
         self._send_ownership(game, Ownership.after(game, best).map)

@@ -711,9 +711,9 @@ def test_a_network_says_who_owns_the_points(player, tmp_path):
         assert next(m for m in reversed(page.news) if m["type"] == "ownership")["source"] == "playouts"
         assert page.ask("search", player=spec)["type"] == "ok"
         found = page.until("ownership", lambda m: m["source"] == "network")
-    own = -network.outputs(planes(game, KINDS)).ownership[0]  # White is to play
-    np.testing.assert_allclose(found["ownership"], own, atol=0.006)
-    assert found["score"] == pytest.approx(float(np.sum(own)) - 0.5, abs=0.06)
+    out = network.outputs(planes(game, KINDS))  # White is to play
+    np.testing.assert_allclose(found["ownership"], -out.ownership[0], atol=0.006)
+    assert found["score"] == pytest.approx(-out.score[0], abs=0.06)
     assert found["at"] == 1
 
 
