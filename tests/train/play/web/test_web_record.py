@@ -1,0 +1,155 @@
+"""The record of a tab's game: variations, comments, reviews."""
+
+from __future__ import annotations
+
+from web_tools import Endless, Page, stand_in
+
+from rlgo.go.coords import from_vertex
+from rlgo.go.game import Game
+from rlgo.play.player import Candidate, Player
+
+RICH = """(;GM[1]FF[4]SZ[5]KM[0.5]PB[Ann]BR[3d]PW[Bob]RE[W+2]TM[600]OT[3x30 byo-yomi]XY[odd]C[start]
+;B[cc]C[centre](;W[bb];B[dd])(;W[dd]N[other]TR[cc];B[bb]C[deep]))"""
+
+
+def test_a_record_comes_back_with_all_it_had(page):
+    game = page.do("load", sgf=RICH)
+    assert game["info"] == {
+        "PB": "Ann",
+        "BR": "3d",
+        "PW": "Bob",
+        "RE": "W+2",
+        "KM": "0.5",
+        "TM": "600",
+        "OT": "3x30 byo-yomi",
+    }
+    assert (game["at"], game["branches"], game["is_main"], game["comment"]) == (3, [1], True, "")
+    game = page.do("goto", at=1)
+    assert game["comment"] == "centre"
+    assert [(v["move"], v["name"], v["moves"], v["is_current"]) for v in game["variations"]] == [
+        (["white", "B4"], "", 2, True),
+        (["white", "D2"], "other", 2, False),
+    ]
+    game = page.do("branch", index=1)
+    assert (game["at"], game["moves"][1:], game["is_main"]) == (2, [["white", "D2"], ["black", "B4"]], False)
+    assert page.do("goto", at=3)["comment"] == "deep"
+    saved = page.ask("save")["sgf"]
+    for text in (
+        "PB[Ann]",
+        "BR[3d]",
+        "RE[W+2]",
+        "OT[3x30 byo-yomi]",
+        "XY[odd]",
+        "C[centre]",
+        "N[other]",
+        "TR[cc]",
+        "C[deep]",
+    ):
+        assert text in saved
+    game = page.do("branch", index=None)
+    assert (game["at"], game["is_main"]) == (1, True)
+
+
+def test_variations_are_played_named_and_removed(page):
+    page.do("new", size=5, black="human", white="human")
+    for move in ("C3", "B4", "D2"):
+        page.do("play", move=move)
+    page.do("goto", at=1)
+    game = page.do("play", move="D4")
+    assert (game["moves"], game["branches"]) == ([["black", "C3"], ["white", "D4"]], [1])
+    page.do("goto", at=1)
+    game = page.do("name", index=1, name="kick")
+    assert [(v["move"][1], v["name"]) for v in game["variations"]] == [("B4", ""), ("D4", "kick")]
+    page.do("comment", text="a ] and a \\")
+    assert page.news[-1]["type"] == "ok"
+    assert page.do("pause")["comment"] == "a ] and a \\"
+    assert "N[kick]" in page.ask("save")["sgf"]
+    assert page.refused("branch", index=2) == "index = 2: expected less than 2, the number of moves that follow"
+    game = page.do("remove", index=1)
+    assert (game["branches"], game["moves"]) == ([], [["black", "C3"], ["white", "B4"], ["black", "D2"]])
+
+
+def test_moves_taken_back_are_forgotten_and_replayed_ones_are_found(page):
+    page.do("new", size=5, black="human", white="human")
+    for move in ("C3", "B4", "D2"):
+        page.do("play", move=move)
+    assert page.do("undo", moves=1)["variations"] == []
+    page.do("goto", at=1)
+    game = page.do("play", move="B4")  # the same again
+    assert game["branches"] == []
+    assert page.ask("save")["sgf"].count("W[bb]") == 1
+
+
+def test_the_record_survives_a_new_connection(page):
+    page.do("load", sgf=RICH)
+    page.do("goto", at=1)
+    page.do("branch", index=1)
+    record = next(m for m in reversed(page.news) if m["type"] == "record")["sgf"]
+    moves = [["black", "C3"], ["white", "D2"]]
+    game = page.do("new", size=5, komi=0.5, moves=moves, sgf=record, black="human", white="human")
+    assert (game["moves"], game["branches"], game["info"]["PB"]) == (moves, [1], "Ann")
+    assert [v["move"][1] for v in game["variations"]] == ["B4"]
+
+
+class Judge(Player):
+    """Thinks that Black wins in 0.5, 0.6, 0.3 ... of the games by the number of moves, and would play B4."""
+
+    name, sizes = "judge", None
+    values = (0.5, 0.6, 0.3, 0.35)
+
+    def genmove(self, game: Game) -> int:
+        return from_vertex("B2", game.size)
+
+    def candidates(self, game: Game) -> list[Candidate]:
+        p = from_vertex("B2", game.size)
+        return [Candidate(p, self.values[len(game.moves)], 10, [p, from_vertex("A1", game.size)])]
+
+
+def reviewed(page: Page) -> dict:
+    """The last message of a review that runs."""
+    return page.until("review", lambda m: not m["is_running"])
+
+
+def test_a_review_tells_what_each_move_lost(page, monkeypatch):
+    stand_in(monkeypatch, judge=Judge)
+    page.do("new", size=5, komi=0.5, black="human", white="human")
+    for move in ("C3", "D4", "E5"):
+        page.do("play", move=move)
+    page.ask("review", player="judge")
+    found = reviewed(page)
+    assert (found["values"], found["done"], found["of"], found["player"]) == ([0.5, 0.6, 0.3, 0.35], 4, 4, "judge")
+    assert found["lines"][1] == ["B2", "A1"]
+    assert [(p["color"], p["phase"], p["moves"], round(p["mean"], 3), p["turns"]) for p in found["phases"]] == [
+        ("black", "opening", 2, 0.0, 0),
+        ("white", "opening", 1, 0.0, 0),
+    ]
+    # Black now loses 30 % and 22 % by its moves, and White 12 %.
+    monkeypatch.setattr(Judge, "values", (0.5, 0.2, 0.32, 0.1))
+    page.ask("review", player="judge")
+    found = reviewed(page)
+    sgf = page.ask("save")["sgf"].replace("\n", "")
+    assert "lost 30.0%; better B2 A1" in sgf
+    assert sgf.count("BM[1]") == 2  # C3 and E5
+    assert "DO[]" in sgf  # D4
+    assert sgf.count("rlgo: Black") == 4  # the first review's lines are replaced
+    game = page.do("goto", at=0)
+    assert [(v["move"][1], v["name"]) for v in game["variations"]] == [("C3", ""), ("B2", "better")]
+    again = page.do("load", sgf=page.ask("save")["sgf"])
+    assert len(again["moves"]) == 3
+    kept = page.until("review")
+    assert kept["values"] == [0.5, 0.2, 0.32, 0.1]
+    assert kept["lines"][0] == ["B2", "A1"]
+
+
+def test_a_review_can_be_stopped_and_keeps_what_it_has(page, monkeypatch):
+    made = stand_in(monkeypatch, endless=Endless)
+    page.do("new", size=5, black="human", white="human")
+    page.do("play", move="C3")
+    page.ask("review", player="endless")
+    page.until("state", lambda m: m["role"] == "review" and m["doing"] == "searching")
+    assert page.ask("stop")["type"] == "ok"
+    assert reviewed(page)["done"] == 0
+    made[0].ended.wait()
+    page.ask("review", player="endless")
+    page.do("play", move="D4")  # the line is another one
+    assert not next(m for m in reversed(page.news) if m["type"] == "review")["is_running"]
