@@ -20,6 +20,7 @@ from train.experiments.findings import (
     HELD,
     NOT_HELD,
     OPEN,
+    SCALE_EXPERIMENT,
     Analysis,
     Measured,
     Repeats,
@@ -445,3 +446,15 @@ def test_the_yardstick_is_one_run(results, tmp_path):
     raw.lines[0] |= {"crc32": "76543210", "base": "other.toml"}
     write_raw(tmp_path / "plies.jsonl", raw)
     assert not analyze(tmp_path, "plies").is_anchored
+
+
+def test_the_scale_is_analyzed_again_once_its_results_change(tmp_path):
+    e, file = read_experiment(SCALE_EXPERIMENT), tmp_path / f"{SCALE_EXPERIMENT}.jsonl"
+    write_raw(file, curves_of(e, openings=2))
+    before = analyze(tmp_path, SCALE_EXPERIMENT)
+    assert analyze(tmp_path, SCALE_EXPERIMENT) is before
+    write_raw(file, curves_of(e, openings=4))
+    after = analyze(tmp_path, SCALE_EXPERIMENT)
+    assert after.checksum == replace(after, raw=read_raw(file)).checksum != before.checksum
+    file.unlink()
+    assert analyze(tmp_path, SCALE_EXPERIMENT) is None
