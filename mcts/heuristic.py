@@ -26,7 +26,7 @@ from rlgo.go.board import BLACK, PASS
 from rlgo.learning.value import ValueFunction, gain_of, sigma, squash
 from rlgo.moves.patterns import Patterns, Strengths
 from rlgo.moves.rollout import list_ataris, mogo_candidates
-from rlgo.network.parameters import Parameters
+from rlgo.network.layers import Layers
 
 
 class Knowledge(NamedTuple):
@@ -46,11 +46,11 @@ class Knowledge(NamedTuple):
     has_weights: bool
     policy: Policy | None
     patterns: Strengths | None
-    network: Parameters | None = None
+    network: Layers | None = None
 
 
 def knowledge_of(
-    weights: Weights | None, patterns: Patterns | None, size: int, policy: Policy | None, network: Parameters | None
+    weights: Weights | None, patterns: Patterns | None, size: int, policy: Policy | None, network: Layers | None
 ) -> Knowledge:
     """Return the knowledge in `weights`, `patterns` and a network, if any."""
     table, value = make_features(size, (3,), "none").table_of(np.zeros(1, np.float32)), "logistic"

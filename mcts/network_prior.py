@@ -30,8 +30,7 @@ from rlgo.features.incremental import reset_value
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.rules import n_points
 from rlgo.learning.value import sigma
-from rlgo.network.layers import NetworkScratch, evaluate_board, new_network_scratch
-from rlgo.network.parameters import Parameters
+from rlgo.network.layers import Layers, NetworkScratch, evaluate_board, new_network_scratch
 
 _LINEAR_SLOPE = 0.25  # of sigma at 0
 
@@ -49,7 +48,7 @@ class NetworkWorkspace(NamedTuple):
     x: np.ndarray
 
 
-def new_network_workspace(size: int, network: Parameters) -> NetworkWorkspace:
+def new_network_workspace(size: int, network: Layers) -> NetworkWorkspace:
     """Make the scratch for one board size."""
     return NetworkWorkspace(new_network_scratch(size, network), np.zeros(n_points(size)))
 

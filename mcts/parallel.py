@@ -20,7 +20,7 @@ from mcts.settings import ALGORITHMS, Resources, Settings
 from mcts.tree import MOST_VISITS, Tree, edges_of
 from rlgo.base.budget import SLICE_SECONDS
 from rlgo.base.threads import started
-from rlgo.network.parameters import Parameters
+from rlgo.network.layers import Layers
 
 _SLICE = 256  # simulations: 5 to 10 ms on 9x9, up to 60 ms on 19x19
 _FIRST_SLICE = 32  # if slices follow the speed, which is not known yet
@@ -75,7 +75,7 @@ class SearchThreads:
         trees: list[Tree],
         resources: Resources,
         seed: np.random.SeedSequence,
-        kinds: tuple[int, bool, Parameters | None] = (0, False, None),
+        kinds: tuple[int, bool, Layers | None] = (0, False, None),
         evaluator: Any = None,
         settings: Settings = ALGORITHMS["mc_rave"],
     ):

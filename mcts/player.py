@@ -163,7 +163,7 @@ class TreeSearch(Player):
         self._network = evaluator if isinstance(evaluator, ConvNetwork) else None
         network = None
         if isinstance(evaluator, ConvNetwork):
-            settings, network, evaluator = _with_network(settings), evaluator.parameters, None
+            settings, network, evaluator = _with_network(settings), evaluator.layers, None
         shares_tree = resources.workers > 1 and not resources.root_parallel
         self.settings = _complete(settings, size, evaluator is not None, shares_tree)
         if prior_search is not None:
@@ -238,7 +238,9 @@ class TreeSearch(Player):
     def genmove(self, game: Game) -> int:
         """Search, and return the most visited move, PASS or RESIGN."""
         resources, simulations = self.resources, self.simulations
-        self.was_quick = resources.quick_simulations > 0 and self._rng.random() < resources.quick_share
+        self.was_quick = resources.quick_simulations > 0 and (
+            self._rng.random() < resources.quick_share or self._is_beyond(resources.quick_beyond)
+        )
         if self.was_quick:
             self.simulations = min(resources.quick_simulations, simulations or MOST_VISITS)
         try:
@@ -251,6 +253,10 @@ class TreeSearch(Player):
             return RESIGN
         move = self._choose(game, result)
         return move if self.prior_search is None else self.prior_search.explore(game, move)
+
+    def _is_beyond(self, p: float) -> bool:
+        """Return whether the last search gave either side more than p to win."""
+        return p < 1 and self.result is not None and abs(float(self.result.q[0]) - 0.5) > p - 0.5
 
     def _choose(self, game: Game, result: TreeResult) -> int:
         """Return the most visited move, or one that is drawn by visits."""

@@ -57,6 +57,16 @@ def puct_bonus(settings, p, n_s, n):
 
 
 @inline
+def reduced_value(mean, p_seen, reduction):
+    """Return mean - reduction sqrt(p_seen), the value of an action without visits (Wu 2019, Appendix A).
+
+    mean : the mean outcome of the actions of its node with visits, for the colour to play
+    p_seen : the sum of their P
+    """
+    return mean - reduction * math.sqrt(p_seen)
+
+
+@inline
 def mixture(z, v, w):
     """(1 - w) z + w v: outcome and value of the leaf (Silver et al. 2016, Methods, with lambda for 1 - w)."""
     return (1.0 - w) * z + w * v

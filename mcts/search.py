@@ -18,7 +18,7 @@ from mcts.flat import choose_flat
 from mcts.heuristic import Knowledge, give_prior
 from mcts.network_prior import NetworkWorkspace, new_network_workspace, sum_of_weights, tempo_of
 from mcts.patterns import PatternScratch, new_pattern_scratch
-from mcts.puct import mixture, puct_bonus
+from mcts.puct import mixture, puct_bonus, reduced_value
 from mcts.rave import action_value, back_up, hand_selected_beta, minimum_mse_value, virtual_loss
 from mcts.settings import NO_TRUNCATION, ActionValue, Heuristic, RaveSchedule, Settings, Use
 from mcts.tree import (
@@ -45,7 +45,7 @@ from rlgo.go.rules import Rules, max_plies, padded_points
 from rlgo.learning.policy import choose_move
 from rlgo.learning.value import squash
 from rlgo.moves.rollout import LEARNED, DefaultPolicy, begin_rollout, is_hopeless, rollout_dtype, step_rollout
-from rlgo.network.parameters import Parameters
+from rlgo.network.layers import Layers
 
 DONE, NEEDS_ANSWERS, FULL = 0, 1, 2  # why `simulate` returned
 
@@ -153,7 +153,7 @@ def new_workspace(
     seed: np.random.SeedSequence,
     room: int = 0,
     knows_patterns: bool = False,
-    network: Parameters | None = None,
+    network: Layers | None = None,
 ) -> Workspace:
     """Return a workspace for one board size.
 
@@ -559,17 +559,41 @@ def select_by_policy(node, color, tree, settings, values):
     n_s = np.float64(tree.node_visits[node]) + 1.0  # with the visit that added the node
     kind = tree.prior_kind[node]
     is_known = kind != Heuristic.NONE and kind != Heuristic.WAITING
+    even = 1.0 / n_edges
+    urgency = first_play_urgency(first, n_edges, color, even if not is_known else 0.0, tree, settings)
     best, choice = -np.inf, np.int64(0)
     for k in range(n_edges):
         value = values[np.uint64(k)]
         value = value if color == BLACK else 1.0 - value
-        value = settings.first_play_urgency if math.isnan(value) else value
+        value = urgency if math.isnan(value) else value
         edge = np.uint64(first + k)
-        p = tree.prior_q[edge] * (1.0 / PRIOR_UNITS) if is_known else 1.0 / n_edges
+        p = tree.prior_q[edge] * (1.0 / PRIOR_UNITS) if is_known else even
         value += puct_bonus(settings, p, n_s, count(tree.mc_statistic[edge]))
         if value > best:
             best, choice = value, np.int64(k)
     return first + choice
+
+
+@inline
+def first_play_urgency(first, n_edges, color, even, tree, settings):
+    """Return the value, to the colour to play, of an action without statistics.
+
+    even : P of each action if the policy is not known, else 0
+    """
+    if settings.fpu_reduction == 0.0:
+        return settings.first_play_urgency
+    visits, wins, seen = 0.0, 0.0, 0.0
+    for k in range(n_edges):
+        edge = np.uint64(first + k)
+        n = count(tree.mc_statistic[edge])
+        if n > 0.0:
+            visits += n
+            wins += outcomes(tree.mc_statistic[edge])
+            seen += even + tree.prior_q[edge] * (1.0 / PRIOR_UNITS)
+    if visits == 0.0:
+        return settings.first_play_urgency
+    mean = wins / visits
+    return reduced_value(mean if color == BLACK else 1.0 - mean, seen, settings.fpu_reduction)
 
 
 @inline_once

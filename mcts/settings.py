@@ -180,6 +180,16 @@ class Settings(NamedTuple):
     first_play_urgency: Annotated[
         float, AT_LEAST_0, Key("The value, to its player, of an action without statistics.", aliases="fpu", of=_TREE)
     ] = 0.5
+    fpu_reduction: Annotated[  # see `puct.reduced_value`
+        float,
+        AT_LEAST_0,
+        Key(
+            "With PUCT, an action without statistics has the mean of the others less this times sqrt(the sum of their "
+            "P); 0: it has `first_play_urgency`.",
+            needs=_PUCT,
+            of=_TREE,
+        ),
+    ] = 0.0
     schedule: Annotated[
         int,
         Choice(RAVE_SCHEDULES),
@@ -375,6 +385,11 @@ class Resources(NamedTuple):
         ),
     ] = 0
     quick_share: Annotated[float, PROBABILITY, Key("The share of such moves.", needs=_QUICK)] = 0.75
+    quick_beyond: Annotated[
+        float,
+        Number(ge=0.5, le=1),
+        Key("All moves are chosen so once the search before gave either side this P(win); 1: not.", needs=_QUICK),
+    ] = 1.0
     batch: Annotated[
         int, Whole(ge=1, le=10_000), Key("New nodes that the network evaluates together.", needs=_ONNX, of=_TREE)
     ] = 8

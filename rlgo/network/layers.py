@@ -13,11 +13,8 @@ in Go", Sections 3.3 and 3.4. For K planes and C channels, the equations are
     win, score = result' relu(hidden' pooled(relu(V)) + hidden_bias) + result_bias
     owners  = tanh(ownership . relu(V))
 
-where * is a convolution with 3x3 points. A convolution is three matrix products: one for each row of the 3x3 points,
-of the triples of neighbours in that row with a matrix. Positions are evaluated one by one: their matrices are large
-enough for the BLAS, which is no faster with four positions at once.
-
-Points are those of the board's own padded arrays (`board.py`), whose border stays zero.
+where * is a convolution with 3x3 points, which `winograd.py` computes in a third of its multiplications. Positions are
+evaluated one by one: together, they would take as long. What is stored for each point is a grid, see there.
 """
 
 from __future__ import annotations
@@ -27,7 +24,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.compiler.blas import add_product
 from rlgo.compiler.jit import copy_record, inline, njit
 from rlgo.features.planes import (
     KO,
@@ -45,22 +41,46 @@ from rlgo.features.planes import (
 )
 from rlgo.go.board import BLACK
 from rlgo.go.positions import PositionArrays, new_positions
-from rlgo.go.rules import n_points
 from rlgo.network.parameters import N_PLANES, N_POOLED, Parameters, shape_of
+from rlgo.network.winograd import convolve, multiply, new_grid, new_products, padded, transform
 
 SCORE_UNIT = 20.0  # points of score that are 1
 _MEAN_SIZE, _SIZE_UNIT = 14.0, 10.0  # of the second pooled number (Wu 2019, Section 3.3)
 _LEAST = np.float32(-3.0e38)
 
 
+class Layers(Parameters):
+    """`Parameters` as they are computed with: kernels by `winograd.transform`, and C in rows of 16, with zeros.
+
+    stem : [25 K, C]; conv : [2 B, 25 C, C]; pool : [B, 3 C, C]; head : [C, 3 H], padded likewise
+    """
+
+    __slots__ = ()
+
+
+def layers_of(parameters: Parameters) -> Layers:
+    """Return a network in the form that is computed with."""
+    p, shape = parameters, shape_of(parameters)
+    c = padded(shape.channels)
+    wider = c - shape.channels
+    pool = np.zeros((shape.blocks, N_POOLED, c, c), np.float32)
+    pool[:, :, : shape.channels, : shape.channels] = p.pool.reshape(shape.blocks, N_POOLED, shape.channels, -1)
+    return Layers(**p._asdict() | {
+        "stem": transform(p.stem), "stem_bias": np.pad(p.stem_bias, (0, wider)),
+        "conv": transform(p.conv), "conv_bias": np.pad(p.conv_bias, ((0, 0), (0, wider))),
+        "pool": pool.reshape(shape.blocks, N_POOLED * c, c),
+        "head": np.pad(p.head, ((0, wider), (0, padded(p.head.shape[1]) - p.head.shape[1]))),
+    })  # fmt: skip
+
+
 class LayerScratch(NamedTuple):
-    """What one thread computes with, for one board size; N points, P with the border.
+    """What one thread computes with, for one board size of N points.
 
     Attributes
     ----------
     planes : float32[1, K, size, size]
-    input : float32[P, 3 K], triples of planes; triples : float32[P, 3 C], those of channels
-    x, h, heads : float32[P, C], [P, C] and [P, 3 H]
+    input, x, h, y, heads : grids: of the planes, of C channels, and of 3 H
+    products : scratch of convolutions
     pooled, bias : float32, the results of `pool`, and what is made of them
     logits : float32[N + 1], the policy before a softmax, row by row from A1, the pass last
     owners : float32[N], 1 for points of the side to play, -1 for those of its opponent
@@ -69,10 +89,11 @@ class LayerScratch(NamedTuple):
 
     planes: np.ndarray
     input: np.ndarray
-    triples: np.ndarray
     x: np.ndarray
     h: np.ndarray
+    y: np.ndarray
     heads: np.ndarray
+    products: tuple[np.ndarray, np.ndarray, np.ndarray]
     pooled: np.ndarray
     bias: np.ndarray
     logits: np.ndarray
@@ -97,26 +118,26 @@ class NetworkScratch(NamedTuple):
     layers: LayerScratch
 
 
-def new_layer_scratch(size: int, parameters: Parameters) -> LayerScratch:
+def new_layer_scratch(size: int, layers: Layers) -> LayerScratch:
     """Make the scratch of the layers."""
-    _, c, h, v = shape_of(parameters)
-    points, widest = n_points(size), max(c, h, v)
+    c, h = layers.stem.shape[1], len(layers.policy)
+    widest = max(c, h, len(layers.hidden_bias))
 
     def zeros(*dims: int) -> np.ndarray:
         return np.zeros(dims, np.float32)
 
     return LayerScratch(
-        zeros(1, N_PLANES, size, size), zeros(points, 3 * N_PLANES), zeros(points, 3 * c),
-        zeros(points, c), zeros(points, c), zeros(points, 3 * h),
+        zeros(1, N_PLANES, size, size), new_grid(size, N_PLANES), new_grid(size, c), new_grid(size, c),
+        new_grid(size, c), new_grid(size, 3 * h), new_products(size, max(c, N_PLANES)),
         zeros(N_POOLED * widest), zeros(widest), zeros(size * size + 1), zeros(size * size), zeros(2),
     )  # fmt: skip
 
 
-def new_network_scratch(size: int, parameters: Parameters) -> NetworkScratch:
+def new_network_scratch(size: int, layers: Layers) -> NetworkScratch:
     """Make the scratch of one thread."""
     constant = np.zeros(1, np.float32)
     return NetworkScratch(
-        new_positions(1, size, RECENT), constant, new_plane_tools(size), new_layer_scratch(size, parameters)
+        new_positions(1, size, RECENT), constant, new_plane_tools(size), new_layer_scratch(size, layers)
     )
 
 
@@ -129,72 +150,51 @@ def new_network_scratch(size: int, parameters: Parameters) -> NetworkScratch:
 def evaluate(w, s):
     """Evaluate the position whose planes are in `s.planes`; results are in `s.logits`, `s.owners` and `s.result`.
 
-    w, s : `Parameters` and `LayerScratch`
+    w, s : `Layers` and `LayerScratch`
     """
     size = s.planes.shape[2]
     enter(s.planes[0], s.input)
-    s.x[:] = 0.0
-    convolve(s.input, w.stem, size, s.x)
-    rectify(s.x, w.stem_bias, size)
+    convolve(s.input, w.stem, size, s.products, s.y)
+    rectify(s.y, w.stem_bias, size, s.x)
     for k in range(len(w.pool)):
-        spread(s.x, size, s.triples)
-        s.h[:] = 0.0
-        convolve(s.triples, w.conv[2 * k], size, s.h)
-        rectify(s.h, w.conv_bias[2 * k], size)
-        pool(s.h, 0, w.pool.shape[2], size, s.pooled)
-        multiply(s.pooled, w.pool[k], s.bias)
-        rectify(s.h, s.bias, size)
-        spread(s.h, size, s.triples)
-        convolve(s.triples, w.conv[2 * k + 1], size, s.x)
-        rectify(s.x, w.conv_bias[2 * k + 1], size)
-    s.heads[:] = 0.0
-    first, last = _range(size)
-    add_product(s.x[first:last], w.head, s.heads[first:last])
+        convolve(s.x, w.conv[2 * k], size, s.products, s.y)
+        rectify(s.y, w.conv_bias[2 * k], size, s.h)
+        pool(s.h, 0, s.h.shape[1], size, s.pooled)
+        multiply_vector(s.pooled, w.pool[k], s.bias)
+        rectify(s.h, s.bias, size, s.h)
+        convolve(s.h, w.conv[2 * k + 1], size, s.products, s.y)
+        add_rectified(s.y, w.conv_bias[2 * k + 1], size, s.x)
+    multiply(s.x, w.head, s.heads)
     give_policy(w, s, size)
     give_result(w, s, size)
 
 
 @inline
-def _range(size):
-    """Return the first point of the board, and the one after the last; the border between its rows is among them."""
-    return size + 2, (size + 1) * (size + 1)
+def first_of(row, size):
+    """Return the place of the first point of a row of the board in a grid."""
+    side = (size + 2) // 3 * 3 + 2
+    return (row + 1) * side + 1
 
 
 @njit
-def convolve(triples, kernel, size, y):
-    """Add a convolution with 3x3 points to y: y[p] += sum over rows d of triples[p + (d - 1) stride] kernel[d].
-
-    triples : float32[P, 3 C]; kernel : float32[3, 3 C, C']; y : float32[P, C'], of which the border means nothing
-    """
-    first, last = _range(size)
-    for d in range(3):
-        shift = (d - 1) * (size + 1)
-        add_product(triples[first + shift : last + shift], kernel[d], y[first:last])
-
-
-@njit
-def spread(y, size, triples):
-    """Write the triples of neighbours: triples[p] = (y[p - 1], y[p], y[p + 1]); the border's y is 0."""
-    n = y.shape[1]
+def rectify(y, bias, size, x):
+    """Set x = relu(y + bias) on all points of the board."""
     for row in range(size):
-        first = (row + 1) * (size + 1) + 1
+        first = first_of(row, size)
         for p in range(first, first + size):
-            for j in range(n):
-                triples[np.uint64(p + 1), np.uint64(j)] = y[np.uint64(p), np.uint64(j)]
-            for j in range(n):
-                triples[np.uint64(p), np.uint64(n + j)] = y[np.uint64(p), np.uint64(j)]
-            for j in range(n):
-                triples[np.uint64(p - 1), np.uint64(2 * n + j)] = y[np.uint64(p), np.uint64(j)]
+            for j in range(x.shape[1]):
+                x[np.uint64(p), np.uint64(j)] = max(y[np.uint64(p), np.uint64(j)] + bias[np.uint64(j)], np.float32(0.0))
 
 
 @njit
-def rectify(y, bias, size):
-    """Set y = relu(y + bias) on all points of the board."""
+def add_rectified(y, bias, size, x):
+    """Set x = relu(x + y + bias) on all points of the board."""
     for row in range(size):
-        first = (row + 1) * (size + 1) + 1
+        first = first_of(row, size)
         for p in range(first, first + size):
-            for j in range(y.shape[1]):
-                y[np.uint64(p), np.uint64(j)] = max(y[np.uint64(p), np.uint64(j)] + bias[np.uint64(j)], np.float32(0.0))
+            for j in range(x.shape[1]):
+                total = x[np.uint64(p), np.uint64(j)] + y[np.uint64(p), np.uint64(j)] + bias[np.uint64(j)]
+                x[np.uint64(p), np.uint64(j)] = max(total, np.float32(0.0))
 
 
 @njit
@@ -207,7 +207,7 @@ def pool(y, start, n, size, pooled):
         pooled[j] = 0.0
         pooled[2 * n + j] = _LEAST
     for row in range(size):
-        first = (row + 1) * (size + 1) + 1
+        first = first_of(row, size)
         for p in range(first, first + size):
             for j in range(n):
                 pooled[np.uint64(j)] += y[np.uint64(p), np.uint64(start + j)]
@@ -219,7 +219,7 @@ def pool(y, start, n, size, pooled):
 
 
 @njit
-def multiply(x, matrix, y):
+def multiply_vector(x, matrix, y):
     """Set y = matrix' x, for a matrix float32[m, n]; x and y may be longer."""
     for j in range(matrix.shape[1]):
         y[j] = 0.0
@@ -228,7 +228,7 @@ def multiply(x, matrix, y):
             y[np.uint64(j)] += x[np.uint64(i)] * matrix[np.uint64(i), np.uint64(j)]
 
 
-@njit
+@njit(fastmath={"reassoc"})  # so that sums become vectors: 4 of 68 µs for 32 channels
 def dot(a, b):
     """Return the scalar product of a vector a with as many elements of b."""
     total = np.float32(0.0)
@@ -241,34 +241,35 @@ def dot(a, b):
 def give_policy(w, s, size):
     """Compute the logits of all moves from the channels P and G."""
     n = len(w.policy)
-    rectify(s.heads[:, n:], w.head_bias[n:], size)
+    rectify(s.heads[:, n : 2 * n], w.head_bias[n:], size, s.heads[:, n : 2 * n])
     pool(s.heads, n, n, size, s.pooled)
-    multiply(s.pooled, w.policy_pool, s.bias)
+    multiply_vector(s.pooled, w.policy_pool, s.bias)
     s.logits[size * size] = dot(w.pass_move, s.pooled) + w.pass_bias[0]
+    for j in range(n):
+        s.bias[j] += w.head_bias[j]
+    rectify(s.heads[:, :n], s.bias, size, s.heads[:, :n])
     for row in range(size):
+        first = first_of(row, size)
         for col in range(size):
-            p = (row + 1) * (size + 1) + col + 1
-            x = np.float32(0.0)
-            for j in range(n):
-                x += w.policy[j] * max(s.heads[p, j] + w.head_bias[j] + s.bias[j], np.float32(0.0))
-            s.logits[row * size + col] = x
+            s.logits[row * size + col] = dot(w.policy, s.heads[first + col])
 
 
 @njit
 def give_result(w, s, size):
-    """Compute the logit of a win, the score and the owners of the points from the channels V, which are rectified."""
+    """Compute the logit of a win, the score and the owners of the points from the channels V."""
     n, n_hidden = len(w.ownership), len(w.hidden_bias)
+    rectify(s.heads[:, 2 * n : 3 * n], w.head_bias[2 * n :], size, s.heads[:, 2 * n : 3 * n])
     pool(s.heads, 2 * n, n, size, s.pooled)
-    multiply(s.pooled, w.hidden, s.bias)
+    multiply_vector(s.pooled, w.hidden, s.bias)
     for j in range(n_hidden):
         s.bias[j] = max(s.bias[j] + w.hidden_bias[j], np.float32(0.0))
-    multiply(s.bias, w.result, s.result)
+    multiply_vector(s.bias, w.result, s.result)
     s.result[0] += w.result_bias[0]
     s.result[1] = SCORE_UNIT * (s.result[1] + w.result_bias[1])
     for row in range(size):
+        first = first_of(row, size)
         for col in range(size):
-            p = (row + 1) * (size + 1) + col + 1
-            s.owners[row * size + col] = math.tanh(dot(w.ownership, s.heads[p, 2 * n :]))
+            s.owners[row * size + col] = math.tanh(dot(w.ownership, s.heads[first + col, 2 * n :]))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -277,17 +278,14 @@ def give_result(w, s, size):
 
 
 @njit
-def enter(planes, triples):
-    """Write planes, float32[K, size, size], as triples of neighbours: see `spread`."""
-    n, size = planes.shape[0], planes.shape[1]
-    for k in range(n):
+def enter(planes, grid):
+    """Write planes, float32[K, size, size], into a grid."""
+    size = planes.shape[1]
+    for k in range(planes.shape[0]):
         for row in range(size):
-            first = (row + 1) * (size + 1) + 1
+            first = first_of(row, size)
             for col in range(size):
-                x = planes[np.uint64(k), np.uint64(row), np.uint64(col)]
-                triples[np.uint64(first + col + 1), np.uint64(k)] = x
-                triples[np.uint64(first + col), np.uint64(n + k)] = x
-                triples[np.uint64(first + col - 1), np.uint64(2 * n + k)] = x
+                grid[np.uint64(first + col), np.uint64(k)] = planes[np.uint64(k), np.uint64(row), np.uint64(col)]
 
 
 @njit

@@ -22,7 +22,7 @@ from rlgo.features.planes import RECENT, planes
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
-from rlgo.network.layers import evaluate_planes, new_layer_scratch
+from rlgo.network.layers import Layers, evaluate_planes, layers_of, new_layer_scratch
 from rlgo.network.parameters import (
     KINDS,
     N_PLANES,
@@ -91,6 +91,11 @@ class ConvNetwork:
         """How large it is."""
         return shape_of(self.parameters)
 
+    @cached_property
+    def layers(self) -> Layers:
+        """Its parameters as compiled code computes with them."""
+        return layers_of(self.parameters)
+
     def outputs(self, x: np.ndarray) -> Outputs:
         """Evaluate planes, float32[n, K, size, size], of the kinds `parameters.KINDS`."""
         n, size = len(x), x.shape[-1]
@@ -99,7 +104,7 @@ class ConvNetwork:
         logits, owners = np.empty((n, size * size + 1), np.float32), np.empty((n, size * size), np.float32)
         result, x = np.empty((n, 2), np.float32), np.ascontiguousarray(x, np.float32)
         with compiling("network"):
-            evaluate_planes(x, self.parameters, new_layer_scratch(size, self.parameters), (logits, owners, result))
+            evaluate_planes(x, self.layers, new_layer_scratch(size, self.layers), (logits, owners, result))
         value = 1.0 / (1.0 + np.exp(-result[:, 0]))
         return Outputs(logits, value, result[:, 1].copy(), owners.reshape(n, size, size))
 

@@ -16,6 +16,7 @@ from mcts.puct import (
     alphago_bonus,
     draw_by_visits,
     mixture,
+    reduced_value,
     rosin_bonus,
     rosin_penalty,
     to_log_policy,
@@ -52,6 +53,7 @@ def test_formulas_by_hand():
     assert rosin_bonus(10.0, 0.0) == 0
     assert rosin_penalty(0.5, math.e) == pytest.approx(2 / 0.5 * math.sqrt(1 / math.e))
     assert rosin_penalty(0.5, 1.0) == pytest.approx(2 / 0.5)
+    assert reduced_value(0.6, 0.25, 0.2) == pytest.approx(0.5)
     assert mixture(1.0, 0.25, 0.4) == pytest.approx(0.6 + 0.1)
     assert action_x(math.log(1 / 7), 7, 0.4, 0.3) == pytest.approx(-0.3)  # uniform
     assert action_x(math.log(0.5), 4, 0.4, 0.3) == pytest.approx(0.4 * math.log(2) - 0.3)
@@ -68,12 +70,14 @@ def test_values_and_policies_become_each_other(sign):
     np.testing.assert_allclose(np.exp(h), p, rtol=1e-6)
 
 
-@pytest.mark.parametrize("rule", list(PuctRule))
-@pytest.mark.parametrize("n_simulations", [300])
-def test_without_playouts_it_is_the_slow_version(rule, n_simulations):
+@pytest.mark.parametrize(("rule", "reduction"), [*((rule, 0.0) for rule in PuctRule), (PuctRule.ALPHAGO, 0.3)])
+def test_without_playouts_it_is_the_slow_version(rule, reduction):
     """AlphaGo Zero's search in plain Python: the same visits of every action of every node."""
+    n_simulations = 300
     c, fpu = (1.3, 0.4) if rule == PuctRule.ALPHAGO else (0.3, 1.0)
-    settings = ALGORITHMS["puct"]._replace(c_puct=c, puct_rule=rule, first_play_urgency=fpu, playouts=False)
+    settings = ALGORITHMS["puct"]._replace(
+        c_puct=c, puct_rule=rule, first_play_urgency=fpu, fpu_reduction=reduction, playouts=False
+    )
     game = game_after("C3")
     search = PatientSearch(SIZE, settings, n_simulations, evaluator=evaluator, resources=Resources(batch=1), seed=1)
     search.search(game)
@@ -85,7 +89,7 @@ def test_without_playouts_it_is_the_slow_version(rule, n_simulations):
         edges = edges_of(tree, node)
         order[path] = edges.move.tolist()
         stack += [(int(e.child), (*path, int(e.move))) for e in edges if e.child >= 0]
-    visits, sums = slow_puct(game, n_simulations, order, lambda *args: bonus_of(rule, c, *args), fpu)
+    visits, sums = slow_puct(game, n_simulations, order, lambda *args: bonus_of(rule, c, *args), fpu, reduction)
     stack = [(0, ())]
     while stack:
         node, path = stack.pop()
@@ -106,7 +110,7 @@ def bonus_of(rule, c, p, n_s, n):
     return c * (bound - 2 / max(p, 1e-4) * (math.sqrt(math.log(n_s) / n_s) if n_s > 1 else 1))
 
 
-def slow_puct(game, n_simulations, order, bonus, fpu):
+def slow_puct(game, n_simulations, order, bonus, fpu, reduction):
     """Return N(s, a) and the sums of values by the path to each node."""
     visits, sums, policies = {}, {}, {}
 
@@ -123,7 +127,11 @@ def slow_puct(game, n_simulations, order, bonus, fpu):
         while True:
             n, w = visits[path], sums[path]
             q = [(w[i] / n[i]) if n[i] else None for i in range(len(n))]
-            own = [fpu if x is None else x if now.to_play == BLACK else 1 - x for x in q]
+            mean = sum(w) / sum(n) if sum(n) else 0.0
+            seen = sum(p for p, times in zip(policies[path], n, strict=True) if times)
+            unseen = (mean if now.to_play == BLACK else 1 - mean) - reduction * math.sqrt(seen)
+            unseen = unseen if reduction and sum(n) else fpu
+            own = [unseen if x is None else x if now.to_play == BLACK else 1 - x for x in q]
             score = [own[i] + bonus(policies[path][i], sum(n) + 1, n[i]) for i in range(len(n))]
             best = int(np.argmax(score))
             taken.append((path, best))

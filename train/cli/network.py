@@ -93,8 +93,14 @@ def rounds(
     begin: Annotated[
         list[Path] | None, option("--begin", "Folders of games in place of those of the first round.", metavar="DIR")
     ] = None,
+    network: Annotated[
+        str, option("--network", "The network of the first round, a file or the name of a shipped one.", metavar="FILE")
+    ] = "",
     newest: Annotated[int, option("--newest", "Rounds whose games are learned.", count(1))] = 3,
     matched: Annotated[str, option("--matched", "The player of the matches.", metavar="PLAYER")] = "rlgo,sims=400",
+    opponent: Annotated[
+        str, option("--opponent", "Whom it meets at equal time; else itself without a network.", metavar="PLAYER")
+    ] = "",
     match_games: Annotated[int, option("--match-games", "Games of each match.", count(2))] = 200,
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
@@ -124,7 +130,8 @@ def rounds(
     from train.network.rounds import RoundsPlan, model, model_table, rounds_table, run_rounds, to_json
 
     plan = RoundsPlan(
-        player, games, most, matched, match_games, newest, size, komi, opening_plies, seed, Shape(blocks, channels),
+        player, games, most, matched, match_games, opponent, network, newest, size, komi, opening_plies, seed,
+        Shape(blocks, channels),
         NetworkSettings(steps, seed=seed),
     )  # fmt: skip
     found = run_rounds(plan, out, begin or (), jobs, cluster)

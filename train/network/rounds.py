@@ -2,10 +2,10 @@
 
 Start reading at `run_rounds`. Its folder holds, for each round k from 1,
 
-    round-k/games/        played with the network of round k - 1; in the first round, without one
+    round-k/games/        played with the network of round k - 1; in the first round, with `RoundsPlan.network`
     round-k/network/      the network of the round before, learning on from the games of the latest (`learning.py`)
     round-k/sims.jsonl    a match against the player of the round before, at equal simulations
-    round-k/time.jsonl    a match against the player without a network, at equal time
+    round-k/time.jsonl    a match against `RoundsPlan.opponent`, at equal time
     round-k/seconds.json  the time that the parts took
 
 Each part goes on where it was interrupted, even by ``kill -9``: games and matches keep what is finished, and learning
@@ -52,6 +52,8 @@ class RoundsPlan(NamedTuple):
     rounds: Annotated[int, COUNT] = 4  # at most
     matched: Annotated[str, One(str)] = "rlgo,sims=400"  # the spec that plays matches, with simulations
     match_games: Annotated[int, PAIRED_GAMES] = 200
+    opponent: Annotated[str, One(str)] = ""  # the spec it meets at equal time; by default, its own without a network
+    network: Annotated[str, One(str)] = ""  # file or shipped name of what the first round plays with; "": nothing
     newest: Annotated[int, COUNT] = 3  # rounds whose games are learned
     size: Annotated[int, BOARD_SIZE] = DEFAULT_SIZE
     komi: Annotated[float, KOMI] = DEFAULT_KOMI
@@ -84,9 +86,9 @@ class Round(NamedTuple):
     at_time: MatchResult
 
 
-def with_network(spec: str, network: Path | None) -> str:
-    """Return the spec of a player with a network."""
-    return spec if network is None else f"{spec},network={network}"
+def with_network(spec: str, network: str) -> str:
+    """Return the spec of a player with a network, a file or the name of a shipped one; without one for ""."""
+    return f"{spec},network={network}" if network else spec
 
 
 def without_simulations(spec: str) -> str:
@@ -144,7 +146,7 @@ def is_enough(matches: Sequence[MatchResult]) -> bool:
 def _run_round(
     plan: RoundsPlan, folder: Path, k: int, begin: Sequence[Path], jobs: int, cluster: str, progress: bool
 ) -> Round:
-    here, before = folder / f"round-{k}", _network_of(folder, k - 1) if k > 1 else None
+    here, before = folder / f"round-{k}", str(_network_of(folder, k - 1)) if k > 1 else plan.network
     make_folder(here)
     seconds = _Seconds(here / "seconds.json")
     played = list(begin) if k == 1 else []
@@ -157,14 +159,14 @@ def _run_round(
             play_games(games, played[0], jobs=jobs, cluster=cluster, progress=progress)
     sources = [source for j in range(max(1, k - plan.newest + 1), k) for source in _games_of(folder, j, begin)] + played
     with seconds.of("learning"):
-        first = None if before is None else load_network(before)
+        first = load_network(before) if before else None
         learn(Plan(sources, plan.shape, plan.settings, begin=first), here / "network", progress)
     network = _network_of(folder, k)
     measures = [measure(load_network(network), data) for data in Pool(sources, held_out=True).sizes.values()]
     with seconds.of("matches"):
-        new, old = with_network(plan.matched, network), with_network(plan.matched, before)
+        new, old = with_network(plan.matched, str(network)), with_network(plan.matched, before)
         at_sims = _match(plan, new, old, here, "sims", progress)
-        at_time = _match(plan, new, without_simulations(plan.matched), here, "time", progress)
+        at_time = _match(plan, new, plan.opponent or without_simulations(plan.matched), here, "time", progress)
     return Round(
         k, sum(len(read_collection([path])) for path in played),
         sum(file.stat().st_size for path in played for file in path.glob("*.npz")), seconds.spent, plan.settings.steps,

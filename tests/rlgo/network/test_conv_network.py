@@ -57,11 +57,11 @@ def test_nothing_is_left_of_the_position_before() -> None:
 def test_a_board_gives_the_planes_of_its_game() -> None:
     """In a search, planes are made of a board and two moves; superko is the only difference."""
     network = random_network()
-    s = new_network_scratch(5, network.parameters)
+    s = new_network_scratch(5, network.layers)
     for seed in range(3):
         game = random_game(15 + seed, seed)
         last, before = (game.moves[-1][1], game.moves[-2][1])
-        evaluate_board(game.board, last, before, game.komi, network.parameters, s)
+        evaluate_board(game.board, last, before, game.komi, network.layers, s)
         expected = planes(game, KINDS)
         if not planes(game, "ko").any() or game.board.ko:
             np.testing.assert_array_equal(s.layers.planes, expected)

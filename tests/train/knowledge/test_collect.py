@@ -21,6 +21,7 @@ from train.arena.pool import InProcess
 from train.cli.main import main
 from train.knowledge.collect import GamesPlan, import_games, play_games, summary
 from train.knowledge.shards import unpack
+from train.players import make_player
 
 SEARCH = GamesPlan("mc_rave,sims=30,memory_mb=1", 6, size=5, komi=2.5)
 RANDOM = GamesPlan("random", 6, size=5, komi=2.5)
@@ -65,6 +66,21 @@ def test_quick_searches_are_not_learned(tmp_path: Path) -> None:
     assert min(counts) == 3
     assert max(counts) == 40
     assert np.mean(np.array(counts) == 3) == pytest.approx(share, abs=0.15)
+
+
+def test_moves_are_quick_once_a_search_has_decided() -> None:
+    player = make_player("mc_rave,sims=200,reuse=off,memory_mb=1,quick=3,quick_share=0,quick_beyond=0.8", 5, seed=2)
+    game, quick = Game(5, 0.5), []
+    while not game.is_over() and len(game.moves) < 40:
+        before = player.result
+        game.play(player.genmove(game))
+        quick.append(player.was_quick)
+        if player.was_quick:
+            assert before is not None
+            assert abs(before.q[0] - 0.5) > 0.3
+        else:
+            assert before is None or abs(before.q[0] - 0.5) <= 0.3
+    assert {True, False} <= set(quick)
 
 
 def test_games_do_not_depend_on_interruptions(

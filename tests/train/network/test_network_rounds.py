@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from rlgo.base.errors import RlgoError
 from rlgo.learning.collection import read_collection
+from rlgo.network.network import ConvNetwork, load_network
 from rlgo.network.parameters import Shape
 from train.cli.main import main
 from train.network import rounds
@@ -51,6 +53,26 @@ def test_each_round_plays_with_the_network_of_the_one_before(tmp_path, monkeypat
     assert not capsys.readouterr().out
     with pytest.raises(RlgoError, match="another plan: expected a new --out"):
         run_rounds(PLAN._replace(games=7), tmp_path, progress=False)
+
+
+def test_the_first_round_plays_with_a_network_that_is_there(tmp_path, monkeypatch):
+    calls = []
+
+    def play_match(*arguments, **options):  # noqa: ARG001  # as the real one
+        calls.append(arguments[:2])
+        return SimpleNamespace(interrupted=False, win_rate=0.6)
+
+    monkeypatch.setattr(rounds, "play_match", play_match)
+    given = tmp_path / "given.npz"
+    ConvNetwork.new(PLAN.shape, 3).save(given)
+    plan = PLAN._replace(rounds=1, network=str(given), opponent="random")
+    run_rounds(plan, tmp_path / "out", progress=False)
+    learned = tmp_path / "out" / "round-1" / "network" / "network.npz"
+    assert read_collection([tmp_path / "out/round-1/games"]).recipes[0]["player"] == f"{PLAN.player},network={given}"
+    new = f"{PLAN.matched},network={learned}"
+    assert calls == [(new, f"{PLAN.matched},network={given}"), (new, "random")]
+    before, after = load_network(given).parameters.stem, load_network(learned).parameters.stem
+    assert 0 < np.abs(before - after).max() < 0.05  # it learned on from it
 
 
 def test_the_command(tmp_path, capsys):
