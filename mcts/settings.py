@@ -408,7 +408,8 @@ class Resources(NamedTuple):
 # The algorithms of the MC-RAVE paper. "uct" is that of its Section 2.5, with the settings of the TD paper's vanilla UCT
 # (Section 4.5): c = 1, and a first-play urgency of 1 in place of the infinite bonus of an action without visits. With
 # a few hundred simulations, many moves then have none. "rlgo" is in neither paper; it has won most games. "puct" is
-# AlphaGo's tree policy, here with learned patterns as its policy; "puct_rave" adds AMAF values.
+# AlphaGo's tree policy, here with learned patterns as its policy; "puct_rave" adds AMAF values, and "puct_network" a
+# network of rlgo's own for nodes with a few visits.
 ALGORITHMS = {
     "mc": Settings(ActionValue.FLAT),
     "mcts_greedy": Settings(ActionValue.MC),
@@ -427,4 +428,14 @@ ALGORITHMS = {
     ),
     "puct": Settings(ActionValue.MC, c_puct=1.0, heuristic=Heuristic.PATTERNS),
     "puct_rave": Settings(ActionValue.MC_RAVE, c_puct=0.2, heuristic=Heuristic.PATTERNS),
+    "puct_network": Settings(
+        ActionValue.MC,
+        c_puct=0.6,
+        fpu_reduction=0.1,
+        heuristic=Heuristic.RLGO_PATTERNS,
+        network_after=8,
+        network_policy=1.0,
+        network_value=1.0,
+        leaf_value=0.6,
+    ),
 }

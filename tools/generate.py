@@ -54,8 +54,8 @@ STRENGTHS = (
     Strength("`greedy,weights=9x9-liberties-5M`", "1 ply", "", 0, "results/liberties-5M-gnugo0.json"),
     Strength("`greedy`", "1 ply", "", 0, "results/9x9-100M-gnugo0.json"),
     Strength(
-        "`mc`, `mcts_greedy`, `rave`, `uct_rave`, `puct`, `puct_rave`, `table_search`, `open_spiel`, `network`, "
-        "`random`",
+        "`mc`, `mcts_greedy`, `rave`, `uct_rave`, `puct`, `puct_rave`, `puct_network`, `table_search`, `open_spiel`, "
+        "`network`, `random`",
         "any",
     ),
 )  # fmt: skip

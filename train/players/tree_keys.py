@@ -294,6 +294,13 @@ _register_algorithm(
 )
 _register_algorithm("puct_rave", "PUCT with MC and all-moves-as-first values combined, as in MC-RAVE.")
 _register_algorithm(
+    "puct_network",
+    "PUCT with a network of rlgo's own: its policy, and its value mixed with outcomes of playouts, as in AlphaGo "
+    "(Silver et al. 2016). Patterns and V are asked first, the network about nodes with a few visits. On 9x9, the "
+    "shipped network is the default.",
+    by_size={9: {"network": "9x9"}},
+)
+_register_algorithm(
     "heuristic_mc_rave",
     "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5). "
     "On 19x19, simulations are 10,000.",

@@ -85,7 +85,9 @@ def test_defaults_of_tree_search_are_those_of_its_algorithms():
     for name, settings in ALGORITHMS.items():
         if name == "rlgo":  # its limit is a time
             continue
-        player, plain = make_player(name, 9, 1), TreeSearch(9, ALGORITHMS["mc"])
+        without_network = "network" in PLAYERS[name].by_size.get(9, {})
+        player = PLAYERS[name](network="").make(9, 1) if without_network else make_player(name, 9, 1)
+        plain = TreeSearch(9, ALGORITHMS["mc"])
         assert player.settings == settings._replace(max_moves=243, evaluator="nothing")
         assert player.name == name
         for attribute in ("simulations", "seconds", "resign", "resources", "default_policy"):
