@@ -430,9 +430,9 @@ ALGORITHMS = {
     "puct_rave": Settings(ActionValue.MC_RAVE, c_puct=0.2, heuristic=Heuristic.PATTERNS),
     "puct_network": Settings(
         ActionValue.MC,
-        c_puct=0.6,
+        c_puct=0.5,
         fpu_reduction=0.1,
-        heuristic=Heuristic.RLGO_PATTERNS,
+        heuristic=Heuristic.PATTERNS,
         network_after=8,
         network_policy=1.0,
         network_value=1.0,

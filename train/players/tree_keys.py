@@ -296,7 +296,7 @@ _register_algorithm("puct_rave", "PUCT with MC and all-moves-as-first values com
 _register_algorithm(
     "puct_network",
     "PUCT with a network of rlgo's own: its policy, and its value mixed with outcomes of playouts, as in AlphaGo "
-    "(Silver et al. 2016). Patterns and V are asked first, the network about nodes with a few visits. On 9x9, the "
+    "(Silver et al. 2016). Patterns come first, the network is asked about nodes with a few visits. On 9x9, the "
     "shipped network is the default.",
     by_size={9: {"network": "9x9"}},
 )
