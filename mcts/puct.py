@@ -6,6 +6,7 @@ Start reading at `alphago_bonus`. Each formula stands alone, with its source:
 * Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree search": the bonus of AlphaGo, and
   its mixture of the value of a leaf and the outcome of a simulation.
 * Silver et al. 2017, "Mastering the game of Go without human knowledge": noise at the root, and the temperature.
+* Wu 2019, "Accelerating self-play learning in Go": the value of an action without visits.
 
 Here n = N(s, a), n_s = N(s), and p = P(s, a) is the policy, which adds up to 1 over the actions of s.
 """
@@ -58,7 +59,7 @@ def puct_bonus(settings, p, n_s, n):
 
 @inline
 def reduced_value(mean, p_seen, reduction):
-    """Return mean - reduction sqrt(p_seen), the value of an action without visits (Wu 2019, Appendix A).
+    """Return mean - reduction sqrt(p_seen), the value of an action without visits (Wu 2019, Section 2).
 
     mean : the mean outcome of the actions of its node with visits, for the colour to play
     p_seen : the sum of their P

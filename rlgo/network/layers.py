@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.compiler.jit import copy_record, inline, njit
+from rlgo.compiler.jit import copy_record, njit
 from rlgo.features.planes import (
     KO,
     KOMI_UNIT,
@@ -42,7 +42,7 @@ from rlgo.features.planes import (
 from rlgo.go.board import BLACK
 from rlgo.go.positions import PositionArrays, new_positions
 from rlgo.network.parameters import N_PLANES, N_POOLED, Parameters, shape_of
-from rlgo.network.winograd import convolve, multiply, new_grid, new_products, padded, transform
+from rlgo.network.winograd import convolve, first_of, multiply, new_grid, new_products, padded, transform
 
 SCORE_UNIT = 20.0  # points of score that are 1
 _MEAN_SIZE, _SIZE_UNIT = 14.0, 10.0  # of the second pooled number (Wu 2019, Section 3.3)
@@ -167,13 +167,6 @@ def evaluate(w, s):
     multiply(s.x, w.head, s.heads)
     give_policy(w, s, size)
     give_result(w, s, size)
-
-
-@inline
-def first_of(row, size):
-    """Return the place of the first point of a row of the board in a grid."""
-    side = (size + 2) // 3 * 3 + 2
-    return (row + 1) * side + 1
 
 
 @njit

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlgo.compiler.jit import njit
+from rlgo.compiler.jit import inline, interpreted, njit
 from rlgo.compiler.vectors import LANES, PRODUCT_ROWS, linear_map, multiply_rows
 
 _TILE, _WINDOW = 3, 5  # points of a tile along a side, and of what they depend on
@@ -29,9 +29,22 @@ _enter_points = linear_map(_B)
 _leave_points = linear_map(_A)
 
 
-def tiles_of(size: int) -> int:
+@inline
+def tiles_of(size):
     """Return how many tiles cover one side of a board."""
-    return -(-size // _TILE)
+    return (size + _TILE - 1) // _TILE
+
+
+@inline
+def side_of(size):
+    """Return how many points one side of a grid has."""
+    return _TILE * tiles_of(size) + 2
+
+
+@inline
+def first_of(row, size):
+    """Return the place of the first point of a row of the board in a grid."""
+    return (row + 1) * side_of(size) + 1
 
 
 def padded(n: int, unit: int = LANES) -> int:
@@ -41,12 +54,13 @@ def padded(n: int, unit: int = LANES) -> int:
 
 def new_grid(size: int, channels: int) -> np.ndarray:
     """Return an empty grid for a board size."""
-    return np.zeros((padded((_TILE * tiles_of(size) + 2) ** 2, PRODUCT_ROWS), padded(channels)), np.float32)
+    points = (_TILE * interpreted(tiles_of)(size) + 2) ** 2
+    return np.zeros((padded(points, PRODUCT_ROWS), padded(channels)), np.float32)
 
 
 def new_products(size: int, channels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the scratch of `convolve` for so many channels: what enters, the products, and a tile."""
-    n = _POINTS * padded(tiles_of(size) ** 2, PRODUCT_ROWS)
+    n = _POINTS * padded(interpreted(tiles_of)(size) ** 2, PRODUCT_ROWS)
     return (
         np.zeros((n, padded(channels)), np.float32),
         np.zeros((n, padded(channels)), np.float32),
@@ -73,8 +87,7 @@ def convolve(x, kernel, size, products, y):
     """
     entered, left, tile = products
     n, n_out, lanes, window = x.shape[1], y.shape[1], np.int64(LANES), np.int64(_WINDOW)
-    tiles = (size + _TILE - 1) // _TILE
-    side = _TILE * tiles + 2
+    tiles, side = tiles_of(size), side_of(size)
     rows = (tiles * tiles + PRODUCT_ROWS - 1) // PRODUCT_ROWS * PRODUCT_ROWS
     for t in range(tiles * tiles):
         corner = _TILE * (t // tiles) * side + _TILE * (t % tiles)
