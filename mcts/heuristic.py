@@ -38,7 +38,7 @@ class Knowledge(NamedTuple):
     has_weights : whether there is one; a table without weights must not be looked up
     policy : how the default policy LEARNED chooses moves by that value function; None for other default policies
     patterns : the weights of learned patterns, or None
-    network : the parameters of a network, or None
+    network : the `Layers` of a network, or None
     """
 
     table: Table

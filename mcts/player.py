@@ -255,7 +255,7 @@ class TreeSearch(Player):
         return move if self.prior_search is None else self.prior_search.explore(game, move)
 
     def _is_beyond(self, p: float) -> bool:
-        """Return whether the last search gave either side more than p to win."""
+        """Return whether the last search valued either side above p."""
         return p < 1 and self.result is not None and abs(float(self.result.q[0]) - 0.5) > p - 0.5
 
     def _choose(self, game: Game, result: TreeResult) -> int:

@@ -559,27 +559,29 @@ def select_by_policy(node, color, tree, settings, values):
     n_s = np.float64(tree.node_visits[node]) + 1.0  # with the visit that added the node
     kind = tree.prior_kind[node]
     is_known = kind != Heuristic.NONE and kind != Heuristic.WAITING
-    even = 1.0 / n_edges
-    urgency = first_play_urgency(first, n_edges, color, even if not is_known else 0.0, tree, settings)
+    even = -1.0 if is_known else 1.0 / n_edges
+    urgency = first_play_urgency(first, n_edges, color, even, tree, settings)
     best, choice = -np.inf, np.int64(0)
     for k in range(n_edges):
         value = values[np.uint64(k)]
         value = value if color == BLACK else 1.0 - value
         value = urgency if math.isnan(value) else value
         edge = np.uint64(first + k)
-        p = tree.prior_q[edge] * (1.0 / PRIOR_UNITS) if is_known else even
-        value += puct_bonus(settings, p, n_s, count(tree.mc_statistic[edge]))
+        value += puct_bonus(settings, policy_of(edge, even, tree), n_s, count(tree.mc_statistic[edge]))
         if value > best:
             best, choice = value, np.int64(k)
     return first + choice
 
 
 @inline
-def first_play_urgency(first, n_edges, color, even, tree, settings):
-    """Return the value, to the colour to play, of an action without statistics.
+def policy_of(edge, even, tree):
+    """Return P of an action: that of its node's policy, or `even` if that is not known, and `even` not negative."""
+    return tree.prior_q[edge] * (1.0 / PRIOR_UNITS) if even < 0.0 else even
 
-    even : P of each action if the policy is not known, else 0
-    """
+
+@inline
+def first_play_urgency(first, n_edges, color, even, tree, settings):
+    """Return the value, to the colour to play, of an action without statistics; for `even` see `policy_of`."""
     if settings.fpu_reduction == 0.0:
         return settings.first_play_urgency
     visits, wins, seen = 0.0, 0.0, 0.0
@@ -589,7 +591,7 @@ def first_play_urgency(first, n_edges, color, even, tree, settings):
         if n > 0.0:
             visits += n
             wins += outcomes(tree.mc_statistic[edge])
-            seen += even + tree.prior_q[edge] * (1.0 / PRIOR_UNITS)
+            seen += policy_of(edge, even, tree)
     if visits == 0.0:
         return settings.first_play_urgency
     mean = wins / visits

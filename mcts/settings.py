@@ -388,7 +388,7 @@ class Resources(NamedTuple):
     quick_beyond: Annotated[
         float,
         Number(ge=0.5, le=1),
-        Key("All moves are chosen so once the search before gave either side this P(win); 1: not.", needs=_QUICK),
+        Key("All moves are quick while the last search valued either side above this; 1: not.", needs=_QUICK),
     ] = 1.0
     batch: Annotated[
         int, Whole(ge=1, le=10_000), Key("New nodes that the network evaluates together.", needs=_ONNX, of=_TREE)

@@ -184,7 +184,7 @@ class _Rows:
 
 
 def _combined(builder: Any, weights: Sequence[float], rows: Sequence[Any]) -> Any:
-    """Return the sum of rows with constant weights, of which the largest is positive."""
+    """Return the sum of rows with constant weights, not all of them 0."""
     total = None
     for weight, row in sorted(zip(weights, rows, strict=True), key=lambda pair: -pair[0]):
         if abs(weight) == 1.0 and total is not None:

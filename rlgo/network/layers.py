@@ -14,7 +14,7 @@ in Go", Sections 3.3 and 3.4. For K planes and C channels, the equations are
     owners  = tanh(ownership . relu(V))
 
 where * is a convolution with 3x3 points, which `winograd.py` computes in a third of its multiplications. Positions are
-evaluated one by one: together, they would take as long. What is stored for each point is a grid, see there.
+evaluated one by one. What is stored for each point is a grid, see there.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def multiply_vector(x, matrix, y):
             y[np.uint64(j)] += x[np.uint64(i)] * matrix[np.uint64(i), np.uint64(j)]
 
 
-@njit(fastmath={"reassoc"})  # so that sums become vectors: 4 of 68 µs for 32 channels
+@njit(fastmath={"reassoc"})  # so that sums become vectors
 def dot(a, b):
     """Return the scalar product of a vector a with as many elements of b."""
     total = np.float32(0.0)

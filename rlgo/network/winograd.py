@@ -6,7 +6,7 @@ kernel g, each with a matrix of channels at every point, the tile of the result 
     Y = A' [(G g G') . (B' d B)] A
 
 where . multiplies the matrices of channels at each of 25 points: 25 products in place of 81. A, B and G are those of
-interpolation at 0, 1, -1, 2 and infinity (their Section 4.1); B' is applied to columns and then to rows, and so is A'.
+interpolation at 0, 1, -1, 2 and infinity; B' is applied to columns and then to rows, and so is A'.
 
 A *grid* holds the numbers of all points: float32[R, C] for T tiles along each side, with row (3 T + 2) y + x for the
 point (x - 1, y - 1) of the board, channels in rows of 16, and a border of zeros.

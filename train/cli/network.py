@@ -99,7 +99,7 @@ def rounds(
     newest: Annotated[int, option("--newest", "Rounds whose games are learned.", count(1))] = 3,
     matched: Annotated[str, option("--matched", "The player of the matches.", metavar="PLAYER")] = "rlgo,sims=400",
     opponent: Annotated[
-        str, option("--opponent", "Whom it meets at equal time; else itself without a network.", metavar="PLAYER")
+        str, option("--opponent", "The opponent at equal time; else --matched without a network.", metavar="PLAYER")
     ] = "",
     match_games: Annotated[int, option("--match-games", "Games of each match.", count(2))] = 200,
     size: Size = DEFAULT_SIZE,
@@ -120,19 +120,20 @@ def rounds(
 ) -> None:
     """Play games, learn a network from them, and play on with it, again and again (needs rlgo[network]).
 
-    After each round, the network plays a match against the one before at equal simulations, and one against the player
-    without a network at equal time. Two rounds in a row that add less than 20 Elo are the last ones. Run the same
+    The first round plays without a network, or with --network, whose size all then have. After each round, the network
+    plays a match against the one before at equal simulations, and one against the player without a network, or
+    --opponent, at equal time. Two rounds in a row that add less than 20 Elo are the last ones. Run the same
     command again to continue after an interruption.
     """
     check_writable(json_file)
 
+    from rlgo.network.network import load_network
     from rlgo.network.parameters import Shape
     from train.network.rounds import RoundsPlan, model, model_table, rounds_table, run_rounds, to_json
 
     plan = RoundsPlan(
         player, games, most, matched, match_games, opponent, network, newest, size, komi, opening_plies, seed,
-        Shape(blocks, channels),
-        NetworkSettings(steps, seed=seed),
+        load_network(network).shape if network else Shape(blocks, channels), NetworkSettings(steps, seed=seed),
     )  # fmt: skip
     found = run_rounds(plan, out, begin or (), jobs, cluster)
     print(rounds_table(found))

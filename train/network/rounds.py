@@ -116,6 +116,11 @@ def run_rounds(
     KeyboardInterrupt : after Ctrl-C, when everything so far has been saved
     """
     without_simulations(plan.matched)
+    if plan.network and (found := load_network(plan.network).shape) != plan.shape:
+        raise RlgoError(
+            f"network = {plan.network}: {found.blocks} blocks of {found.channels} channels: expected "
+            f"{plan.shape.blocks} of {plan.shape.channels}"
+        )
     check_folder(folder, "--out")
     make_folder(folder)
     with only_writer(folder):
@@ -224,7 +229,7 @@ def rounds_table(rounds: Sequence[Round]) -> str:
     """Lay out rounds as a table: their games, core hours, measures and matches."""
     header = [
         "round", "games", "hours of games", "of learning", "value", "top 1", "Elo at equal simulations",
-        "won at equal time, without network",
+        "won at equal time",
     ]  # fmt: skip
     rows = [
         [

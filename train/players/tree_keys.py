@@ -297,7 +297,7 @@ _register_algorithm(
     "puct_network",
     "PUCT with a network of rlgo's own: its policy, and its value mixed with outcomes of playouts, as in AlphaGo "
     "(Silver et al. 2016). Patterns come first, the network is asked about nodes with a few visits. On 9x9, the "
-    "shipped network is the default.",
+    "shipped network is the default; on other boards, name one, or it is PUCT with patterns and V.",
     by_size={9: {"network": "9x9"}},
 )
 _register_algorithm(

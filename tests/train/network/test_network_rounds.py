@@ -71,6 +71,10 @@ def test_the_first_round_plays_with_a_network_that_is_there(tmp_path, monkeypatc
     assert read_collection([tmp_path / "out/round-1/games"]).recipes[0]["player"] == f"{PLAN.player},network={given}"
     new = f"{PLAN.matched},network={learned}"
     assert calls == [(new, f"{PLAN.matched},network={given}"), (new, "random")]
+    ConvNetwork.new(Shape(2, 8, 8, 8), 3).save(given)
+    with pytest.raises(RlgoError, match=r"given.npz: 2 blocks of 8 channels: expected 1 of 8"):
+        run_rounds(plan, tmp_path / "others", progress=False)
+    ConvNetwork.new(PLAN.shape, 3).save(given)
     before, after = load_network(given).parameters.stem, load_network(learned).parameters.stem
     assert 0 < np.abs(before - after).max() < 0.05  # it learned on from it
 

@@ -69,3 +69,14 @@ def test_a_network_of_ours_is_compiled_into_the_search(tmp_path):
             make_player(f"mc_rave,{keys}", SIZE, 1)
         assert message in str(error.value)
         assert "\n" not in str(error.value)
+
+
+def test_puct_network_has_the_shipped_network_of_its_board():
+    player = make_player("puct_network,sims=20", 9, 1)
+    assert player.knowledge.network is not None
+    assert player.value_weights() is None
+    assert player.genmove(Game(9)) >= 0
+    assert len(player.evaluation["policy"]) == 82
+    other = make_player("puct_network", 13, 1)
+    assert other.knowledge.network is None
+    assert other.value_weights() is not None
