@@ -36,15 +36,21 @@ def tiles_of(size):
 
 
 @inline
-def side_of(size):
+def side_of(tiles):
     """Return how many points one side of a grid has."""
-    return _TILE * tiles_of(size) + 2
+    return _TILE * tiles + 2
+
+
+@inline
+def rows_of(tiles):
+    """Return how many rows the tiles of a board take in a product."""
+    return (tiles * tiles + PRODUCT_ROWS - 1) // PRODUCT_ROWS * PRODUCT_ROWS
 
 
 @inline
 def first_of(row, size):
     """Return the place of the first point of a row of the board in a grid."""
-    return (row + 1) * side_of(size) + 1
+    return (row + 1) * side_of(tiles_of(size)) + 1
 
 
 def padded(n: int, unit: int = LANES) -> int:
@@ -54,13 +60,13 @@ def padded(n: int, unit: int = LANES) -> int:
 
 def new_grid(size: int, channels: int) -> np.ndarray:
     """Return an empty grid for a board size."""
-    points = (_TILE * interpreted(tiles_of)(size) + 2) ** 2
-    return np.zeros((padded(points, PRODUCT_ROWS), padded(channels)), np.float32)
+    side = interpreted(side_of)(interpreted(tiles_of)(size))
+    return np.zeros((padded(side * side, PRODUCT_ROWS), padded(channels)), np.float32)
 
 
 def new_products(size: int, channels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the scratch of `convolve` for so many channels: what enters, the products, and a tile."""
-    n = _POINTS * padded(interpreted(tiles_of)(size) ** 2, PRODUCT_ROWS)
+    n = _POINTS * interpreted(rows_of)(interpreted(tiles_of)(size))
     return (
         np.zeros((n, padded(channels)), np.float32),
         np.zeros((n, padded(channels)), np.float32),
@@ -87,8 +93,8 @@ def convolve(x, kernel, size, products, y):
     """
     entered, left, tile = products
     n, n_out, lanes, window = x.shape[1], y.shape[1], np.int64(LANES), np.int64(_WINDOW)
-    tiles, side = tiles_of(size), side_of(size)
-    rows = (tiles * tiles + PRODUCT_ROWS - 1) // PRODUCT_ROWS * PRODUCT_ROWS
+    tiles = tiles_of(size)
+    side, rows = side_of(tiles), rows_of(tiles)
     for t in range(tiles * tiles):
         corner = _TILE * (t // tiles) * side + _TILE * (t % tiles)
         for c in range(0, n, LANES):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from oracles.network import convolution
 
-from rlgo.network.winograd import convolve, multiply, new_grid, new_products, padded, side_of, transform
+from rlgo.network.winograd import convolve, multiply, new_grid, new_products, padded, side_of, tiles_of, transform
 
 
 def grid_of(x: np.ndarray) -> np.ndarray:
     """Write x[y, x, channel] into a grid."""
     size, grid = len(x), new_grid(len(x), x.shape[2])
-    side = side_of(size)
+    side = side_of(tiles_of(size))
     board(grid, size, side)[..., : x.shape[2]] = x
     return grid
 
@@ -30,7 +30,7 @@ def test_it_is_a_convolution(size: int, n: int, n_out: int) -> None:
     y[:] = np.nan  # nothing is read from there
     products = new_products(size, max(n, n_out))
     convolve(grid_of(x), transform(kernel.reshape(3, 3 * n, n_out)), size, products, y)
-    found = board(y, size, side_of(size))
+    found = board(y, size, side_of(tiles_of(size)))
     expected = convolution(x, kernel)
     np.testing.assert_allclose(found[..., :n_out], expected, atol=1e-5 * np.abs(expected).max())
     assert not found[..., n_out:].any()
