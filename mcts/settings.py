@@ -96,11 +96,17 @@ class Heuristic(IntEnum):
 
 
 OWN_NETWORK = ".npz"  # ends the name of a file with a network of ours; others are in ONNX
+NO_NETWORK = "none"
 
 
 def is_own_network(file: str) -> bool:
     """Return whether a file has a network of ours, by its name, which may be that of a shipped one."""
     return file.endswith(OWN_NETWORK) or file in list_shipped_networks()
+
+
+def is_onnx_network(file: str) -> bool:
+    """Return whether a player's network is in ONNX, by the name of its file, which may be `NO_NETWORK`."""
+    return file != NO_NETWORK and not is_own_network(file)
 
 
 # Keyed by the names that configs and specs use.
@@ -129,9 +135,9 @@ _COMBINED = (ActionValue.MC_RAVE,)
 _BY_K = needs("schedule", "hand_selected", "hand_selected_action")
 _BY_BIAS = needs("schedule", "minimum_mse", "minimum_mse_exact")
 _HAND_SELECTED = {"schedule": "hand_selected"}
-_HEURISTIC = Needs("a heuristic or a network", lambda keys: keys.heuristic != "none" or bool(keys.network))
+_HEURISTIC = Needs("a heuristic or a network", lambda keys: keys.heuristic != "none" or keys.network != NO_NETWORK)
 _OWN_NETWORK = Needs("a network of rlgo's own", lambda keys: is_own_network(keys.network))
-_ONNX = Needs("a network in ONNX", lambda keys: bool(keys.network) and not is_own_network(keys.network))
+ONNX = Needs("a network in ONNX", lambda keys: is_onnx_network(keys.network))
 _PUCT = Needs("a c_puct above 0", lambda keys: keys.c_puct > 0)
 _NOISE = Needs("a c_puct and a noise above 0", lambda keys: keys.c_puct > 0 and keys.noise > 0)
 _TEMPERATURE = Needs("a move_temperature above 0", lambda keys: keys.move_temperature > 0)
@@ -286,7 +292,7 @@ class Settings(NamedTuple):
         Key(
             "What of the network's answers the search uses; with value, the heuristic stays, with policy, V stays that "
             "of the weights.",
-            needs=_ONNX,
+            needs=ONNX,
             bound=Choice(USES),
             of=_TREE,
         ),
@@ -391,7 +397,7 @@ class Resources(NamedTuple):
         Key("All moves are quick while the last search valued either side above this; 1: not.", needs=_QUICK),
     ] = 1.0
     batch: Annotated[
-        int, Whole(ge=1, le=10_000), Key("New nodes that the network evaluates together.", needs=_ONNX, of=_TREE)
+        int, Whole(ge=1, le=10_000), Key("New nodes that the network evaluates together.", needs=ONNX, of=_TREE)
     ] = 8
     batch_ms: Annotated[
         float,
@@ -399,17 +405,17 @@ class Resources(NamedTuple):
         Key(
             "Milliseconds that new nodes wait until their batch is full; 0: until the end of a slice, about 10 ms, and "
             "a search of one thread limited by simulations can be repeated.",
-            needs=_ONNX,
+            needs=ONNX,
             of=_TREE,
         ),
     ] = 0.0
 
 
 # The algorithms of the MC-RAVE paper. "uct" is that of its Section 2.5, with the settings of the TD paper's vanilla UCT
-# (Section 4.5): c = 1, and a first-play urgency of 1 in place of the infinite bonus of an action without visits. With
-# a few hundred simulations, many moves then have none. "rlgo" is in neither paper; it has won most games. "puct" is
-# AlphaGo's tree policy, here with learned patterns as its policy; "puct_rave" adds AMAF values, and "puct_network" a
-# network of rlgo's own for nodes with a few visits.
+# (Section 4.5): c = 1, and a first-play urgency of 1 in place of the infinite bonus of an action without visits. With a
+# few hundred simulations, many moves then have none. The others are in neither paper. "puct" is AlphaGo's tree policy,
+# here with learned patterns as its policy, and "puct_rave" adds AMAF values. "rlgo", which has won most games, is PUCT
+# with a network of its own for nodes with a few visits.
 ALGORITHMS = {
     "mc": Settings(ActionValue.FLAT),
     "mcts_greedy": Settings(ActionValue.MC),
@@ -418,7 +424,7 @@ ALGORITHMS = {
     "mc_rave": Settings(ActionValue.MC_RAVE),
     "uct_rave": Settings(ActionValue.MC_RAVE, c=0.1, schedule=RaveSchedule.HAND_SELECTED),
     "heuristic_mc_rave": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO),
-    "rlgo": Settings(
+    "mc_rave_patterns": Settings(
         ActionValue.MC_RAVE,
         heuristic=Heuristic.RLGO_PATTERNS,
         patterns_after=8,
@@ -428,7 +434,7 @@ ALGORITHMS = {
     ),
     "puct": Settings(ActionValue.MC, c_puct=1.0, heuristic=Heuristic.PATTERNS),
     "puct_rave": Settings(ActionValue.MC_RAVE, c_puct=0.2, heuristic=Heuristic.PATTERNS),
-    "puct_network": Settings(
+    "rlgo": Settings(
         ActionValue.MC,
         c_puct=0.5,
         fpu_reduction=0.1,

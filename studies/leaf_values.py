@@ -71,7 +71,7 @@ def leaf(tree: Tree, game: Game, rng: np.random.Generator) -> Game:
 def measure(games: Collection) -> np.ndarray:
     """Return a row for each leaf: stones, 1 or -1 for who is to play, the target, the playouts' mean, phi . theta."""
     rng = np.random.default_rng(SEED)
-    player: Any = make_player("rlgo,simulations=1,leaf_value=0", games.size, SEED)
+    player: Any = make_player("mc_rave_patterns,simulations=1,leaf_value=0", games.size, SEED)
     value = ValueFunction(player.value_weights())
     rows: list[tuple[float, ...]] = []
     with tqdm(total=LEAVES, unit="leaf") as progress:

@@ -1,8 +1,8 @@
 """Measure the levels of strength: `python studies/levels.py FOLDER SIZE` plays the matches on boards of one size.
 
-It replaces those on that size in results/strength.json. FOLDER keeps the games; the same command continues where it was
-interrupted. On 9x9, GNU Go 3.8 must be installed. All searches count simulations, so that results do not depend on the
-machine or its load; only the times do.
+It replaces those on that size in results/strength.json, or, with further arguments, those with these seeds. FOLDER
+keeps the games; the same command continues where it was interrupted. On 9x9, GNU Go 3.8 must be installed. All searches
+count simulations, so that results do not depend on the machine or its load; only the times do.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from train.players.levels import LEVELS
 from train.provenance import commit
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "strength.json"
-# The games of `rlgo,sims=3000`, which is level 9; see docs/strength.md.
+# The games of `mc_rave_patterns,sims=3000`, which is level 9; see docs/strength.md.
 LEVEL_9, LEVEL_9_SIZE = RESULTS.with_name("rlgo_level_10_fade.json"), 9
 GNUGO = {"GNU Go level 0": 0, "GNU Go level 10": 10}
 TIMED = {9: 10, 19: 4}  # number of timed moves, by board size
@@ -87,7 +88,7 @@ def record(result: dict[str, Any]) -> None:
     """Put the result of a match in place of an earlier one."""
     results, size = json.loads(RESULTS.read_text("utf-8")), result["size"]
     others = [pair for pair in results["pairs"] if (pair["size"], pair["seed"]) != (size, result["seed"])]
-    results["commits"][str(size)] = commit()
+    results["commits"][str(size)] = commit()  # of the last match
     results["pairs"] = sorted([*others, result], key=lambda pair: (pair["size"], pair["seed"]))
     _write(results)
 
@@ -96,11 +97,14 @@ def _write(results: dict[str, Any]) -> None:
     write_atomically(RESULTS, (json.dumps(results, indent=1) + "\n").encode())
 
 
-def main(folder: Path, size: int) -> None:
-    """Play the matches on one board size, measure the times, and write the results, one after another."""
+def main(folder: Path, size: int, seeds: Sequence[int] = ()) -> None:
+    """Play the matches on one board size, measure the times, and write the results, one after another.
+
+    seeds : those of the matches to play; without any, all
+    """
     make_folder(folder)
     for pair in PAIRS:
-        if pair.size == size:
+        if pair.size == size and (not seeds or pair.seed in seeds):
             record(play(pair, folder))
     if size == LEVEL_9_SIZE:
         record(counted_elsewhere())
@@ -112,4 +116,4 @@ def main(folder: Path, size: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), [int(seed) for seed in sys.argv[3:]])

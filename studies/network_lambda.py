@@ -30,7 +30,7 @@ RESULTS, PICTURE = ROOT / "results" / "network" / "lambda.json", ROOT / "docs" /
 LAMBDAS, SEEDS = (0.0, 0.5, 0.8, 0.95, 1.0), (1, 2, 3)
 SHAPE, STEPS = Shape(blocks=3, channels=16), 4_000
 GAMES = 100  # of each network
-PLAYER = "rlgo,sims=400"
+PLAYER = "mc_rave_patterns,sims=400"
 
 
 def run(folder: Path, sources: list[Path], lam: float, seed: int) -> dict[str, Any]:

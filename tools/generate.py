@@ -35,8 +35,8 @@ _TD, _MC = "results/experiments/equal_time_td.jsonl", "results/experiments/equal
 _DEPTH = "results/experiments/alphabeta_depth.jsonl"
 STRENGTHS = (
     Strength("`rlgo`", "1 s", "rlgo"),
-    Strength("`rlgo`", "0.3 s", "rlgo", 10, "results/rlgo_level_10_fade_third.json"),
-    Strength("`rlgo`", "3,000 simulations", "rlgo", 10, "results/rlgo_level_10_fade.json"),
+    Strength("`mc_rave_patterns`", "0.3 s", "mc_rave_patterns", 10, "results/rlgo_level_10_fade_third.json"),
+    Strength("`mc_rave_patterns`", "3,000 simulations", "mc_rave_patterns", 10, "results/rlgo_level_10_fade.json"),
     Strength("`heuristic_mc_rave`", "0.3 s", "heuristic_mcrave_mogo", 10, _MC, "heuristic MC-RAVE 0.3"),
     Strength("`mc_rave`", "0.3 s", "mcrave_mogo", 10, _MC, "MC-RAVE 0.3"),
     Strength("`uct,c=0.4`", "0.3 s", "uct_mogo", 10, _MC, "UCT 0.3"),
@@ -55,8 +55,7 @@ STRENGTHS = (
     Strength("`greedy,weights=9x9-liberties-5M`", "1 ply", "", 0, "results/liberties-5M-gnugo0.json"),
     Strength("`greedy`", "1 ply", "", 0, "results/9x9-100M-gnugo0.json"),
     Strength(
-        "`mc`, `mcts_greedy`, `rave`, `uct_rave`, `puct`, `puct_rave`, `puct_network`, `table_search`, `open_spiel`, "
-        "`random`",
+        "`mc`, `mcts_greedy`, `rave`, `uct_rave`, `puct`, `puct_rave`, `table_search`, `open_spiel`, `random`",
         "any",
     ),
 )  # fmt: skip
@@ -199,8 +198,7 @@ def levels_table(path: Path) -> str:
     ratings = rate(results, {"GNU Go level 10": 1800.0})
     rows = []
     for level, keys in raw["levels"].items():
-        as_rlgo = "as `rlgo`, without leaf values" if keys.get("leaf_value") == 0 else "as `rlgo`"
-        knowledge = "none" if "heuristic" in keys else as_rlgo
+        knowledge = "none" if "heuristic" in keys else "as `mc_rave_patterns`" if "network" in keys else "as `rlgo`"
         elo, (low, high) = ratings[level].elo, ratings[level].ci95
         rating = [f"{elo:,.0f}", f"{low:,.0f} to {high:,.0f}"]
         times = [f"{raw['seconds_a_move'][size][level]:.2g} s" for size in ("9", "19")]

@@ -206,6 +206,9 @@ Line = Annotated[str, AfterValidator(_printable)]
 AnyPath = Annotated[Line, AfterValidator(_at_home), Expected("a path, or nothing")]
 Path = Annotated[AnyPath, Expected("the path of a file, or nothing")]
 Shipped = Annotated[AnyPath, Expected("the path of a file, the name of a shipped one, or nothing")]
+ShippedOrNone = Annotated[
+    AnyPath, Field(min_length=1), Expected("the path of a file, the name of a shipped one, or none")
+]
 Memory = Annotated[AnyPath, Expected("the path of a file, the name of a shipped one, none, or nothing")]
 FirstPhase = Annotated[AnyPath, Expected("a player spec with semicolons, the path of its file, or nothing")]
 Folder = Annotated[AnyPath, Field(min_length=1), Expected("the path of a folder")]

@@ -6,7 +6,7 @@ are at the root, next to the package.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rlgo.base.bounds import Place
@@ -44,8 +44,8 @@ def list_shipped_patterns() -> dict[str, Path]:
 
 def shipped_patterns(size: int) -> Path:
     """Find the shipped pattern file for a board size, or for the nearest size that has one."""
-    files = {int(name.partition("x")[0]): path for name, path in list_shipped_patterns().items()}
-    return files[min(files, key=lambda n: (abs(n - size), n))]
+    files = list_shipped_patterns()
+    return files[nearest_size(size, files)]
 
 
 def shipped_softmax_policy() -> Path:
@@ -59,6 +59,27 @@ def shipped_softmax_policy() -> Path:
 def list_shipped_networks() -> dict[str, Path]:
     """List the shipped network files by name, such as ``9x9``."""
     return {path.stem: path for path in sorted((checkpoints_dir() / "networks").glob("*.npz"))}
+
+
+def shipped_calibration(player: str, size: int) -> Path:
+    """Find the shipped calibration of a player for a board size, or for the nearest size that has one.
+
+    Raises `RlgoError` if the player has none.
+    """
+    files = {path.stem: path for path in sorted((checkpoints_dir() / "calibration" / player).glob("*x*.npz"))}
+    if not files:
+        raise RlgoError(f"no shipped calibration of {player}: expected calibration = FILE or none")
+    return files[nearest_size(size, files)]
+
+
+def nearest_size(size: int, names: Iterable[str]) -> str:
+    """Return which of some names, such as ``9x9``, is that of a board size, or of the nearest one; of two, the smaller.
+
+    >>> from rlgo.base.resources import nearest_size
+    >>> nearest_size(11, ["9x9", "13x13", "19x19"])
+    '9x9'
+    """
+    return min(names, key=lambda name: (abs(int(name.partition("x")[0]) - size), int(name.partition("x")[0])))
 
 
 def list_configs(kind: str = "") -> list[str]:

@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike
 
 from rlgo.base.archive import read_archive, write_archive
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import checkpoints_dir
 
 STAGES = (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 1.0)  # moves played, as a share of the points of the board
 FORMAT, VERSION = "rlgo-calibration", 1
@@ -131,10 +130,3 @@ def read_calibration(path: Path) -> Calibration:
     if any(c.shape != (len(STAGES),) or not np.isfinite(c).all() for c in found):
         raise RlgoError(f"{path}: expected {len(STAGES)} finite numbers a coefficient")
     return Calibration(*(tuple(c.tolist()) for c in found))
-
-
-def shipped_calibration(size: int) -> Path:
-    """Find the shipped calibration of the default player for a board size, or for the nearest size that has one."""
-    folder = checkpoints_dir() / "calibration"
-    files = {int(path.stem.partition("x")[0]): path for path in sorted(folder.glob("*x*.npz"))}
-    return files[min(files, key=lambda n: (abs(n - size), n))]

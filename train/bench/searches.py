@@ -63,7 +63,8 @@ def tree_searches(size: int, n: int) -> Numbers:
         "uct_mogo": "uct",
         "mcrave_mogo": "mc_rave",
         "heuristic_mcrave_mogo": "heuristic_mc_rave",
-        **({"rlgo": "rlgo"} if size == 9 else {}),  # on 19x19, the figure is not worth a minute of compiling
+        # On 19x19, the figures are not worth a minute of compiling.
+        **({"mc_rave_patterns": "mc_rave_patterns", "rlgo": "rlgo"} if size == 9 else {}),
     }
     stored = 0.0
     for key, spec in searches.items():

@@ -41,7 +41,7 @@ def compile_players(
     from train.players import make_player
 
     start = time.perf_counter()
-    for spec in players or [ENGINE]:
+    for spec in players or [ENGINE, f"{ENGINE},network=none"]:  # the second plays at most levels of strength
         session = GameSession(make_player(spec, size, seed=1), size)
         try:
             for _ in range(2):  # some kernels are used from the second move on

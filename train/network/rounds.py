@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+from mcts.settings import NO_NETWORK
 from rlgo.base.bounds import One, checked
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import check_folder, make_folder, write_atomically
@@ -38,6 +39,7 @@ from train.locks import only_writer
 from train.network.learning import Plan, Pool, learn
 from train.network.measuring import Measures, measure
 from train.network.settings import NetworkSettings
+from train.players.spec import parse_spec
 
 _LITTLE = 20.0  # Elo: two rounds in a row that add less are the last ones
 _ACTORS = (1, 4, 32, 256)
@@ -87,8 +89,8 @@ class Round(NamedTuple):
 
 
 def with_network(spec: str, network: str) -> str:
-    """Return the spec of a player with a network, a file or the name of a shipped one; without one for ""."""
-    return f"{spec},network={network}" if network else spec
+    """Return the spec of a player with a network, a file or the name of a shipped one; without any for ""."""
+    return f"{spec},network={network or NO_NETWORK}"
 
 
 def without_simulations(spec: str) -> str:
@@ -116,6 +118,8 @@ def run_rounds(
     KeyboardInterrupt : after Ctrl-C, when everything so far has been saved
     """
     without_simulations(plan.matched)
+    for spec in (with_network(plan.player, plan.network), with_network(plan.matched, plan.network), _opponent_of(plan)):
+        parse_spec(spec)  # refused before games are played
     if plan.network and (found := load_network(plan.network).shape) != plan.shape:
         raise RlgoError(
             f"network = {plan.network}: {found.blocks} blocks of {found.channels} channels: expected "
@@ -171,12 +175,17 @@ def _run_round(
     with seconds.of("matches"):
         new, old = with_network(plan.matched, str(network)), with_network(plan.matched, before)
         at_sims = _match(plan, new, old, here, "sims", progress)
-        at_time = _match(plan, new, plan.opponent or without_simulations(plan.matched), here, "time", progress)
+        at_time = _match(plan, new, _opponent_of(plan), here, "time", progress)
     return Round(
         k, sum(len(read_collection([path])) for path in played),
         sum(file.stat().st_size for path in played for file in path.glob("*.npz")), seconds.spent, plan.settings.steps,
         measures[0] if measures else None, at_sims, at_time,
     )  # fmt: skip
+
+
+def _opponent_of(plan: RoundsPlan) -> str:
+    """Return the spec of the opponent at equal time."""
+    return plan.opponent or with_network(without_simulations(plan.matched), "")
 
 
 def _network_of(folder: Path, k: int) -> Path:

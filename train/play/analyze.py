@@ -19,7 +19,12 @@ from rlgo.go.draw import board_text, values_text
 from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.play.player import RESIGN, Player, check_player, name_of_move
 
-_SHARES = {"visits": "share of the simulations that took each move"}  # maps of values other than P(Black wins)
+_MEANINGS = {  # of maps that show something else than P(Black wins)
+    "visits": "share of the simulations that took each move",
+    "policy": "probability of each move by the network",
+    "owner": "P(Black owns each point in the end) by the network",
+}
+_OF_MOVES = ("visits", "policy")  # maps whose highest values are the best moves, whoever is to play
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ class Analysis:
         """List (vertex, value) of the moves on a map, best for the side to play first."""
         values = self.maps[name]
         moves = [(float(values[row, col]), int(row), int(col)) for row, col in np.argwhere(~np.isnan(values))]
-        moves.sort(reverse=self.game.to_play == BLACK or name in _SHARES)
+        moves.sort(reverse=self.game.to_play == BLACK or name in _OF_MOVES)
         size = self.game.size
         return [(to_vertex(from_row_col(row, col, size), size), value) for value, row, col in moves]
 
@@ -104,7 +109,7 @@ class Analysis:
 
 def describe_map(name: str) -> str:
     """Describe what a map of `Player.analyses` shows."""
-    return _SHARES.get(name, "P(Black wins) after each move")
+    return _MEANINGS.get(name, "P(Black wins) after each move")
 
 
 def analyze(game: Game, player: Player) -> Analysis:

@@ -112,6 +112,10 @@ class Keys(GroupedSection):
         None, "Seed of the player's random numbers; by default, the game sets it."
     )
 
+    def stand_in(self) -> str:
+        """Return the name of the player that plays in place of this one, with the keys given; "" if none does."""
+        return ""
+
     def make(self, size: int, seed: Seed) -> Player:
         """Make the player, for boards of one size."""
         raise NotImplementedError

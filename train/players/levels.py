@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-_NO_KNOWLEDGE: dict[str, Any] = {"heuristic": "none", "leaf_value": 0.0}
+_NO_NETWORK: dict[str, Any] = {"network": "none"}
+_NO_KNOWLEDGE: dict[str, Any] = {"heuristic": "none", "leaf_value": 0.0, **_NO_NETWORK}
 
 # From a beginner to the full strength of the engine in about its normal time, in roughly equal steps of Elo.
 LEVELS: dict[int, dict[str, Any]] = {
@@ -16,10 +17,10 @@ LEVELS: dict[int, dict[str, Any]] = {
     2: {"simulations": 50, **_NO_KNOWLEDGE},
     3: {"simulations": 80, **_NO_KNOWLEDGE},
     4: {"simulations": 170, **_NO_KNOWLEDGE},
-    5: {"simulations": 10},
-    6: {"simulations": 40},
-    7: {"simulations": 160},
-    8: {"simulations": 700},
-    9: {"simulations": 3_000},
-    10: {"simulations": 16_000},
+    5: {"simulations": 10, **_NO_NETWORK},
+    6: {"simulations": 40, **_NO_NETWORK},
+    7: {"simulations": 160, **_NO_NETWORK},
+    8: {"simulations": 700, **_NO_NETWORK},
+    9: {"simulations": 3_000, **_NO_NETWORK},
+    10: {"simulations": 8_000},
 }

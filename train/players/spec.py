@@ -107,9 +107,25 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
         parent = seed_sequence(seed)
         seed = np.random.SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, *key))
     try:
-        return kind(**{**kind.by_size.get(size, {}), **_with_implied(kind, values)}).make(size, seed)
+        keys = _keys(kind, values, size)
+        player = keys.make(size, seed)
     except RlgoError as error:
         raise RlgoError(f"player {name}: {error}") from None
+    if keys.name != kind.name:
+        player.name = kind.name
+    return player
+
+
+def _keys(kind: type[Keys], values: dict[str, Any], size: int | None = None) -> Keys:
+    """Return the keys of a player, or of the one that stands in for it, by the values given.
+
+    size : of the board; None leaves out what the player has of its own on some boards
+    """
+    keys = kind(**{**kind.by_size.get(size or 0, {}), **_with_implied(kind, values)})
+    if not keys.stand_in():
+        return keys
+    limits = {limit: getattr(keys, limit) for limit in kind.limits}
+    return _keys(find_player(keys.stand_in()), limits | values, size)
 
 
 def find_player(name: str) -> type[Keys]:
@@ -193,7 +209,7 @@ def _refuse_without_effect(kind: type[Keys], values: dict[str, Any], written: di
 
     written : the keys to check as they are written, by full names
     """
-    keys = kind(**_with_implied(kind, values))
+    keys = _keys(kind, values)
     for field, key in written.items():
         needs = note_of(kind.fields()[field]).needs
         if needs is not None and not needs.is_met(keys):

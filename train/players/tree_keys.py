@@ -19,21 +19,25 @@ from mcts.settings import (
     HEURISTICS,
     LEARNED_PATTERNS,
     LEARNED_VALUES,
+    NO_NETWORK,
+    ONNX,
     USES,
     Resources,
     Settings,
     Use,
+    is_onnx_network,
     is_own_network,
 )
-from rlgo.base.bounds import Needs, keys_of, needs
+from rlgo.base.bounds import keys_of, needs
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import MAX_SIZE, MIN_SIZE, THREADS
+from rlgo.base.resources import list_shipped_networks, nearest_size, shipped_calibration
+from rlgo.base.settings import DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, THREADS
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, shipped_weight_sizes
 from rlgo.moves.patterns import Patterns, find_patterns, load_patterns
 from rlgo.moves.rollout import DefaultPolicy
 from rlgo.network.network import ConvNetwork
-from rlgo.play.calibration import read_calibration, shipped_calibration
+from rlgo.play.calibration import read_calibration
 from rlgo.play.player import Player, Seed
 from rlgo.search.td_search import TdSearch
 from train import settings
@@ -61,9 +65,10 @@ from train.players.spec import make_player
 from train.settings import Count, Within, group, key, nested_spec, section
 
 _SETTINGS = Settings(virtual_loss=1)  # of threads that share a tree
-_ONNX = Needs("a network in ONNX", lambda keys: bool(keys.network) and not is_own_network(keys.network))
 _ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
+_NETWORK_UP_TO = 15  # board size: a network learned on smaller boards lost all of five games on 19x19
+_NETWORKS = list_shipped_networks()
 
 
 def _keys_of(start: Settings | Resources, action_value: int | None = None) -> Any:
@@ -91,7 +96,7 @@ class SimulationKeys(Keys):
     weights: settings.Shipped = key(
         "",
         "The weights, where needed: a file, or the name of shipped weights; empty: the shipped ones of the most games, "
-        "9x9-100M on 9x9, but 9x9-liberties-5M for `rlgo`.",
+        "9x9-100M on 9x9, but 9x9-liberties-5M for `mc_rave_patterns`.",
     )
     parameters: Settings = _keys_of(_SETTINGS)
     resources: Resources = _keys_of(Resources())
@@ -138,7 +143,10 @@ class SimulationKeys(Keys):
         if self._needs_weights():
             return weights_for(self.weights or self.best_weights.get(size, ""), size)
         if self.weights:
-            raise RlgoError(f"weights = {self.weights}: not used with these settings; see heuristic and default_policy")
+            raise RlgoError(
+                f"weights = {self.weights}: not used with these settings; see heuristic, leaf_value, network and "
+                "default_policy"
+            )
         return None
 
     def _needs_weights(self) -> bool:
@@ -162,19 +170,19 @@ class TreeKeys(SimulationKeys):
         aliases="first",
     )
 
-    network: settings.Shipped = key(
-        "",
+    network: settings.ShippedOrNone = key(
+        NO_NETWORK,
         "A network file of `rlgo network`, or the name of a shipped one, compiled into the search; or an ONNX file "
         "whose network gives policies, values or both (needs rlgo[onnx]): `evaluator` tells which of them are used, "
-        "and a leaf_value of 0 becomes 0.5 if values are. Empty: none.",
+        "and a leaf_value of 0 becomes 0.5 if values are.",
     )
     symmetries: Annotated[int, Within(SYMMETRIES)] = key(
-        1, "Average the network over so many of the board's eight symmetries.", needs=_ONNX
+        1, "Average the network over so many of the board's eight symmetries.", needs=ONNX
     )
-    network_threads: Annotated[int, Within(THREADS)] = key(1, "Threads of the network.", needs=_ONNX)
+    network_threads: Annotated[int, Within(THREADS)] = key(1, "Threads of the network.", needs=ONNX)
 
     def _load_network(self) -> Network | ConvNetwork | None:
-        if not self.network:
+        if self.network == NO_NETWORK:
             return None
         if self._is_own():
             return own_network(self.network)
@@ -193,7 +201,7 @@ class TreeKeys(SimulationKeys):
 
     def _uses(self, use: Use) -> bool:
         """Return whether a network in ONNX gives policies, or values."""
-        return bool(self.network) and not self._is_own() and bool(USES[self.evaluator] & use)
+        return is_onnx_network(self.network) and bool(USES[self.evaluator] & use)
 
     def _is_own(self) -> bool:
         return is_own_network(self.network)
@@ -222,39 +230,65 @@ class TreeKeys(SimulationKeys):
 
 
 @section
-class EngineKeys(TreeKeys):
-    """The keys of the default engine, `rlgo`."""
+class CalibratedKeys(TreeKeys):
+    """The keys of players whose values are shown as chances of winning."""
 
-    levels: ClassVar[dict[int, dict[str, Any]]] = LEVELS
-    best_weights: ClassVar[dict[int, str]] = {9: "9x9-liberties-5M"}
-    # A number of simulations replaces the time limit, and weights that are named are used.
-    implied: ClassVar[dict[str, dict[str, Any]]] = {
-        "simulations": {"seconds": 0.0},
-        "weights": {"heuristic": "rlgo_patterns", "leaf_value": ALGORITHMS["rlgo"].leaf_value},
-    }
-    by_size: ClassVar[dict[int, dict[str, Any]]] = {
-        size: {"heuristic": "patterns", "leaf_value": 0.0}
-        for size in sorted(set(range(MIN_SIZE, MAX_SIZE + 1)) - set(shipped_weight_sizes()))
-    }
-
-    simulations: CountOrNone = key("none", SIMULATIONS, aliases="sims")
-    seconds: Seconds = key(1.0, SECONDS)
     calibration: settings.Path = key(
         "",
         "What turns its values into chances of winning: a file of `rlgo games calibrate`, none, or empty for the "
         "shipped one of this size or the nearest.",
-    )
-    strength: Annotated[int, Field(ge=min(LEVELS), le=max(LEVELS))] | None = key(
-        None, "A level of strength, in place of simulations and seconds: 1 is a beginner, 10 the strongest."
     )
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the tree search, with its calibration."""
         player = super().make(size, seed)
         if self.calibration != "none":
-            file = Path(self.calibration) if self.calibration else shipped_calibration(size)
+            file = Path(self.calibration) if self.calibration else shipped_calibration(self.name, size)
             player.calibration = loaded(read_calibration, file)
         return player
+
+
+@section
+class PatternKeys(CalibratedKeys):
+    """The keys of `mc_rave_patterns`."""
+
+    best_weights: ClassVar[dict[int, str]] = {9: "9x9-liberties-5M"}
+    # Weights that are named are used.
+    implied: ClassVar[dict[str, dict[str, Any]]] = {
+        "weights": {"heuristic": "rlgo_patterns", "leaf_value": ALGORITHMS["mc_rave_patterns"].leaf_value},
+    }
+    by_size: ClassVar[dict[int, dict[str, Any]]] = {
+        size: {"heuristic": "patterns", "leaf_value": 0.0}
+        for size in sorted(set(range(MIN_SIZE, MAX_SIZE + 1)) - set(shipped_weight_sizes()))
+    }
+
+
+@section
+class EngineKeys(CalibratedKeys):
+    """The keys of the default engine, `rlgo`."""
+
+    levels: ClassVar[dict[int, dict[str, Any]]] = LEVELS
+    # A number of simulations replaces the time limit.
+    implied: ClassVar[dict[str, dict[str, Any]]] = {"simulations": {"seconds": 0.0}}
+    by_size: ClassVar[dict[int, dict[str, Any]]] = {
+        size: {"network": nearest_size(size, _NETWORKS) if _NETWORKS and size <= _NETWORK_UP_TO else NO_NETWORK}
+        for size in range(MIN_SIZE, MAX_SIZE + 1)
+    }
+
+    simulations: CountOrNone = key("none", SIMULATIONS, aliases="sims")
+    seconds: Seconds = key(1.0, SECONDS)
+    network: settings.ShippedOrNone = key(
+        f"{DEFAULT_SIZE}x{DEFAULT_SIZE}",
+        "A network file of `rlgo network`, the name of a shipped one, or an ONNX file (needs rlgo[onnx]); none: "
+        "`mc_rave_patterns` plays in its place, with the keys given.",
+    )
+    strength: Annotated[int, Field(ge=min(LEVELS), le=max(LEVELS))] | None = key(
+        None, "A level of strength, in place of simulations and seconds: 1 is a beginner, 10 the strongest."
+    )
+
+    def stand_in(self) -> str:
+        """Return `mc_rave_patterns`, the strongest player without a network, if there is none."""
+        return "mc_rave_patterns" if self.network == NO_NETWORK else ""
 
 
 def _register_algorithm(name: str, summary: str, kind: type[SimulationKeys] = TreeKeys, **others: Any) -> None:
@@ -294,23 +328,23 @@ _register_algorithm(
 )
 _register_algorithm("puct_rave", "PUCT with MC and all-moves-as-first values combined, as in MC-RAVE.")
 _register_algorithm(
-    "puct_network",
-    "PUCT with a network of rlgo's own: its policy, and its value mixed with outcomes of playouts, as in AlphaGo "
-    "(Silver et al. 2016). Patterns come first, the network is asked about nodes with a few visits. On 9x9, the "
-    "shipped network is the default; on other boards, name one, or it is PUCT with patterns and V.",
-    by_size={9: {"network": "9x9"}},
-)
-_register_algorithm(
     "heuristic_mc_rave",
     "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5). "
     "On 19x19, simulations are 10,000.",
     by_size={19: _ON_19X19},
 )
 _register_algorithm(
+    "mc_rave_patterns",
+    "The strongest MC-RAVE here: learned values and learned patterns as prior knowledge, and learned values of leaves. "
+    "On 9x9, these values see liberties; on boards without shipped weights, there are patterns alone.",
+    PatternKeys,
+)
+_register_algorithm(
     "rlgo",
-    "The strongest player here and the default engine: MC-RAVE with learned values and learned patterns as prior "
-    "knowledge, and learned values of leaves. On 9x9, these values see liberties; on boards without shipped weights, "
-    "there are patterns alone.",
+    "The strongest player here and the default engine: PUCT with a network of rlgo's own, as in AlphaGo (Silver et al. "
+    "2016). Learned patterns are the policy at first. The network is asked about nodes with a few visits; from then "
+    "on, the policy is the network's, and its value is mixed with the outcomes of playouts. From 16x16 on, and at "
+    "levels of strength below 10, `mc_rave_patterns` plays in its place.",
     EngineKeys,
 )
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rlgo.base.errors import RlgoError
+from rlgo.base.resources import shipped_calibration
 from rlgo.go.game import Game
 from rlgo.play.calibration import (
     STAGES,
@@ -15,7 +16,6 @@ from rlgo.play.calibration import (
     fit_calibration,
     log_loss,
     read_calibration,
-    shipped_calibration,
     write_calibration,
 )
 from rlgo.play.player import RandomPlayer
@@ -71,11 +71,11 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_shipped_calibrations_spread_values_of_the_opening() -> None:
-    assert shipped_calibration(9).stem == "9x9"
-    assert shipped_calibration(6).stem == "9x9"
-    assert shipped_calibration(17).stem == "19x19"
+    assert shipped_calibration("mc_rave_patterns", 9).stem == "9x9"
+    assert shipped_calibration("mc_rave_patterns", 6).stem == "9x9"
+    assert shipped_calibration("mc_rave_patterns", 17).stem == "19x19"
     for size in (9, 13, 19):
-        c = read_calibration(shipped_calibration(size))
+        c = read_calibration(shipped_calibration("mc_rave_patterns", size))
         spread = c.chance(0.6, 6, size) - c.chance(0.45, 6, size)
         assert spread > 0.16 > 0.6 - 0.45
 

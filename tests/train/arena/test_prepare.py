@@ -9,10 +9,9 @@ import pytest
 from stand_ins import FakeValues, write_engine
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import checkpoints_dir, shipped_patterns
+from rlgo.base.resources import checkpoints_dir, list_shipped_networks, shipped_calibration, shipped_patterns
 from rlgo.compiler.sources import sources_digest
 from rlgo.features.weights import shipped_weights
-from rlgo.play.calibration import shipped_calibration
 from rlgo.play.player import GreedyPlayer
 from train.arena.prepare import try_players
 from train.players import make_player
@@ -53,6 +52,10 @@ def test_programs_are_the_sources_and_the_files_that_players_load(tmp_path: Path
 def test_files_that_players_load_unasked_are_among_their_programs() -> None:
     best, patterns = shipped_weights(9), shipped_patterns(9)
     assert try_players(["greedy"], 9, 7.5).programs["files"] == {f"checkpoints/{best.name}": digest_of(best)}
-    with files_loaded() as files:
-        make_player("rlgo,sims=2,memory_mb=1", 9)
-    assert files == {checkpoints_dir() / "9x9-liberties-5M.npz", patterns, shipped_calibration(9)}
+    for name, own in (
+        ("mc_rave_patterns", checkpoints_dir() / "9x9-liberties-5M.npz"),
+        ("rlgo", list_shipped_networks()["9x9"]),
+    ):
+        with files_loaded() as files:
+            make_player(f"{name},sims=2,memory_mb=1", 9)
+        assert files == {own, patterns, shipped_calibration(name, 9)}

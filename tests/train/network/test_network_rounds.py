@@ -45,9 +45,9 @@ def test_each_round_plays_with_the_network_of_the_one_before(tmp_path, monkeypat
     found = run_rounds(PLAN, tmp_path, progress=False)
     assert {path: path.stat().st_mtime_ns for path in written} == written
     first = tmp_path / "round-1" / "network" / "network.npz"
-    assert recipes(tmp_path) == [PLAN.player, f"{PLAN.player},network={first}"]
+    assert recipes(tmp_path) == [f"{PLAN.player},network={of}" for of in ("none", first)]
     second = f"{PLAN.matched},network={tmp_path / 'round-2' / 'network' / 'network.npz'}"
-    assert calls[-2:] == [(second, f"{PLAN.matched},network={first}"), (second, "mc_rave,memory_mb=1")]
+    assert calls[-2:] == [(second, f"{PLAN.matched},network={first}"), (second, "mc_rave,memory_mb=1,network=none")]
     assert [(r.number, r.games) for r in found] == [(1, 6), (2, 6)]
     assert all(r.seconds.keys() == {"games", "learning", "matches"} for r in found)
     assert not capsys.readouterr().out
@@ -93,6 +93,20 @@ def test_the_command(tmp_path, capsys):
     assert only["games"] == 6
     assert main([*arguments[:3], "--games", "6", "--matched", "rlgo,seconds=1", "--out", str(tmp_path / "x")]) == 2
     assert "matched rlgo,seconds=1: expected a player with simulations" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"player": "puct,network_after=4"}, "network_after has no effect here: it needs a network of rlgo's own"),
+        ({"matched": "rlgo,sims=10,network_after=4"}, "network_after has no effect here"),
+        ({"opponent": "puct,sims=x"}, "sims = "),
+    ],
+)
+def test_bad_specs_are_refused_before_games_are_played(tmp_path, changes, message):
+    with pytest.raises(RlgoError, match=message):
+        run_rounds(PLAN._replace(**changes), tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
 
 
 def test_specs_without_simulations():

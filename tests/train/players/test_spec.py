@@ -199,12 +199,12 @@ def test_bad_specs(spec: str, message: str) -> None:
             "rave_bias has no effect here: it needs schedule = minimum_mse or minimum_mse_exact",
         ),
         ("mc_rave,M=20", "M has no effect here: it needs a heuristic"),
-        ("rlgo,strength=1,M=20", "M has no effect here: it needs a heuristic"),
+        ("rlgo,strength=1,noise=0.2", "noise has no effect here: it needs a c_puct above 0"),
         ("uct,heuristic=even", "heuristic has no effect here: it needs a confidence in H (prior_n) of at least 1"),
         ("rave,heuristic=even,M=0", "heuristic has no effect here: it needs a confidence in H (prior_n) of at least 1"),
         ("mc_rave,heuristic=both,patterns_after=8", "patterns_after has no effect here: it needs a heuristic with "),
         (
-            "rlgo,first=td_search,patterns_after=2",
+            "mc_rave_patterns,first=td_search,patterns_after=2",
             "patterns_after has no effect here: it needs a heuristic with learned ",
         ),
         ("mc,epsilon=0.2", "epsilon has no effect here: it needs default_policy = rlgo"),
@@ -231,7 +231,12 @@ def test_a_key_without_effect_is_refused(spec, message):
 
 @pytest.mark.parametrize(
     "spec",
-    ["uct,heuristic=none", "uct,heuristic=even,C=1", "uct,default=uniform,heuristic=mogo,C=1,save=off", "rlgo,M=9"],
+    [
+        "uct,heuristic=none",
+        "uct,heuristic=even,C=1",
+        "uct,default=uniform,heuristic=mogo,C=1,save=off",
+        "mc_rave_patterns,M=9",
+    ],
 )
 def test_a_key_with_an_effect_is_not_refused(spec):
     parse_spec(spec)

@@ -71,12 +71,8 @@ def test_a_network_of_ours_is_compiled_into_the_search(tmp_path):
         assert "\n" not in str(error.value)
 
 
-def test_puct_network_has_the_shipped_network_of_its_board():
-    player = make_player("puct_network,sims=20", 9, 1)
-    assert player.knowledge.network is not None
-    assert player.value_weights() is None
-    assert player.genmove(Game(9)) >= 0
-    assert len(player.evaluation["policy"]) == 82
-    other = make_player("puct_network", 13, 1)
-    assert other.knowledge.network is None
-    assert other.value_weights() is not None
+@pytest.mark.parametrize("size", [6, 9])
+def test_the_engine_s_network_plays_on_every_board(size):
+    player = make_player("rlgo,sims=20", size, 1)
+    assert player.genmove(Game(size)) >= 0
+    assert len(player.evaluation["policy"]) == size * size + 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from mcts.settings import NO_NETWORK
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import list_shipped_networks, list_shipped_patterns, shipped_softmax_policy
 from rlgo.play.player import Player
@@ -81,8 +82,9 @@ class Specs:
         shipped = shipped_softmax_policy().stem
         if values.get("policy_file") not in (None, "", shipped):
             raise RlgoError(f"policy_file = {values['policy_file'][:60]}: expected {shipped}")
-        if values.get("network") and values["network"] not in list_shipped_networks():
-            raise RlgoError(f"network = {values['network'][:60]}: expected {' or '.join(list_shipped_networks())}")
+        networks = [*list_shipped_networks(), NO_NETWORK]
+        if values.get("network", NO_NETWORK) not in networks:
+            raise RlgoError(f"network = {values['network'][:60]}: expected {' or '.join(networks)}")
         nested = values.get("prior_search")
         if nested:
             inner = nested_spec(nested)

@@ -53,10 +53,12 @@ export function withSetting(spec: Spec, key: PlayerKey, value: string): Spec {
 
 const LIMITS = ["simulations", "seconds", "depth", "strength"];
 
-/** The spec at a level of strength, which decides its limits; or without a level. */
+const OF_LEVELS = ["network", "heuristic", "leaf_value"]; // what a level decides besides its limits
+
+/** The spec at a level of strength, which decides its limits and more; or without a level. */
 export function withStrength(spec: Spec, keys: readonly PlayerKey[], level: string): Spec {
-  const limits = keys.filter((key) => LIMITS.includes(key.name));
-  const settings = spec.settings.filter(([name]) => !limits.some((key) => isKey(key, name)));
+  const decided = keys.filter((key) => LIMITS.includes(key.name) || (level && OF_LEVELS.includes(key.name)));
+  const settings = spec.settings.filter(([name]) => !decided.some((key) => isKey(key, name)));
   return { ...spec, settings: level ? [["strength", level], ...settings] : settings };
 }
 
@@ -110,7 +112,7 @@ export function SettingsField({ label, value, onChange, title }: PlayerFieldProp
   const [draft, setDraft] = useState<string | null>(null); // what is being written: drawing anew must not undo it
   const name = `Settings of ${label}`;
   return (
-    <Field label={title ?? name} hint="such as sims=2000,M=50; rlgo players NAME lists them all">
+    <Field label={title ?? name} hint="such as sims=2000,resign=0.1; rlgo players NAME lists them all">
       {(id) => (
         <input
           id={id}
