@@ -34,7 +34,7 @@ class Strength(NamedTuple):
 _TD, _MC = "results/experiments/equal_time_td.jsonl", "results/experiments/equal_time_mc.jsonl"
 _DEPTH = "results/experiments/alphabeta_depth.jsonl"
 STRENGTHS = (
-    Strength("`rlgo`", "1 s", "rlgo"),
+    Strength("`rlgo`", "1 s"),
     Strength("`mc_rave_patterns`", "0.3 s", "mc_rave_patterns", 10, "results/rlgo_level_10_fade_third.json"),
     Strength("`mc_rave_patterns`", "3,000 simulations", "mc_rave_patterns", 10, "results/rlgo_level_10_fade.json"),
     Strength("`heuristic_mc_rave`", "0.3 s", "heuristic_mcrave_mogo", 10, _MC, "heuristic MC-RAVE 0.3"),

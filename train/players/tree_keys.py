@@ -67,7 +67,7 @@ from train.settings import Count, Within, group, key, nested_spec, section
 _SETTINGS = Settings(virtual_loss=1)  # of threads that share a tree
 _ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
-_NETWORK_UP_TO = 15  # board size: a network learned on smaller boards lost all of five games on 19x19
+_NETWORK_UP_TO = 15  # board size: on 19x19, no network has been shown to be better
 _NETWORKS = list_shipped_networks()
 
 
