@@ -63,7 +63,8 @@ def play(pair: Pair, folder: Path) -> dict[str, Any]:
     games = sorted(map(json.loads, file.read_text("utf-8").splitlines()[1:]), key=lambda game: game["game"])
     won = [f"{game['z'] if game['black'] == spec_of(pair.a) else 1 - game['z']:g}" for game in games]
     openings = [first + second for first, second in zip(won[::2], won[1::2], strict=True)]
-    return {**pair._asdict(), "won": played.wins, "forfeits": played.forfeits, "scores": " ".join(openings)}
+    result = {"won": played.wins, "forfeits": played.forfeits, "scores": " ".join(openings), "commit": commit()}
+    return {**pair._asdict(), **result}
 
 
 def counted_elsewhere() -> dict[str, Any]:
@@ -88,7 +89,6 @@ def record(result: dict[str, Any]) -> None:
     """Put the result of a match in place of an earlier one."""
     results, size = json.loads(RESULTS.read_text("utf-8")), result["size"]
     others = [pair for pair in results["pairs"] if (pair["size"], pair["seed"]) != (size, result["seed"])]
-    results["commits"][str(size)] = commit()  # of the last match
     results["pairs"] = sorted([*others, result], key=lambda pair: (pair["size"], pair["seed"]))
     _write(results)
 
