@@ -21,7 +21,8 @@ def compile_players(
         typer.Argument(
             metavar="[PLAYER]...",
             autocompletion=player_names,
-            help="Players, written NAME[,KEY=VALUE...]; none: the default player, and training.",
+            help="Players, written NAME[,KEY=VALUE...]; none: the default player, with and without "
+            "its network, and training.",
         ),
     ] = None,
     size: Size = DEFAULT_SIZE,

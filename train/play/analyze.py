@@ -95,7 +95,7 @@ class Analysis:
         ]
         for name, values in self.known_maps().items():
             best = ", ".join(f"{vertex} {value:.1%}" for vertex, value in self.ranked(name)[:5])
-            here = f"{name}: {describe_map(name)}, in per cent; best: {best}"
+            here = f"{name}: {describe_map(name)}, in per cent" + f"; best: {best}" * (name != "owner")
             mark = self.move if self.move != RESIGN else None
             parts.append(f"{here}\n\n{values_text(game.board, values, mark, unicode)}")
         if self.memory is not None and top:

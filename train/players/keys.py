@@ -100,6 +100,7 @@ class Keys(GroupedSection):
     name : the player's name
     limits : keys that end a search. If `seconds` is given, limits that are not given do not apply
     by_size : by board size, values that replace the defaults there
+    own : keys that are not handed on to the player that stands in, see `stand_in`
     levels : by level of the key `strength`, the values that it stands for; not to be set beside it, nor `limits`
     """
 
@@ -107,6 +108,7 @@ class Keys(GroupedSection):
     limits: ClassVar[tuple[str, ...]] = ()
     by_size: ClassVar[dict[int, dict[str, Any]]] = {}
     levels: ClassVar[dict[int, dict[str, Any]]] = {}
+    own: ClassVar[tuple[str, ...]] = ()
 
     seed: Annotated[int, Within(SEED)] | None = key(
         None, "Seed of the player's random numbers; by default, the game sets it."

@@ -124,8 +124,9 @@ def _keys(kind: type[Keys], values: dict[str, Any], size: int | None = None) -> 
     keys = kind(**{**kind.by_size.get(size or 0, {}), **_with_implied(kind, values)})
     if not keys.stand_in():
         return keys
+    handed_on = {field: value for field, value in values.items() if field not in kind.own}
     limits = {limit: getattr(keys, limit) for limit in kind.limits}
-    return _keys(find_player(keys.stand_in()), limits | values, size)
+    return _keys(find_player(keys.stand_in()), limits | handed_on, size)
 
 
 def find_player(name: str) -> type[Keys]:
@@ -211,6 +212,8 @@ def _refuse_without_effect(kind: type[Keys], values: dict[str, Any], written: di
     """
     keys = _keys(kind, values)
     for field, key in written.items():
+        if field in kind.own and keys.name != kind.name:
+            raise RlgoError(f"player {kind.name}: {key} has no effect here: {keys.name} plays in its place")
         needs = note_of(kind.fields()[field]).needs
         if needs is not None and not needs.is_met(keys):
             raise RlgoError(f"player {kind.name}: {key} has no effect here: it needs {needs.words}")

@@ -268,6 +268,7 @@ class EngineKeys(CalibratedKeys):
     """The keys of the default engine, `rlgo`."""
 
     levels: ClassVar[dict[int, dict[str, Any]]] = LEVELS
+    own: ClassVar[tuple[str, ...]] = ("c_puct", "puct_rule", "fpu_reduction", "noise", "noise_alpha")
     # A number of simulations replaces the time limit.
     implied: ClassVar[dict[str, dict[str, Any]]] = {"simulations": {"seconds": 0.0}}
     by_size: ClassVar[dict[int, dict[str, Any]]] = {
@@ -280,7 +281,7 @@ class EngineKeys(CalibratedKeys):
     network: settings.ShippedOrNone = key(
         f"{DEFAULT_SIZE}x{DEFAULT_SIZE}",
         "A network file of `rlgo network`, the name of a shipped one, or an ONNX file (needs rlgo[onnx]); none: "
-        "`mc_rave_patterns` plays in its place, with the keys given.",
+        "`mc_rave_patterns` plays in its place, with the keys given, but those of PUCT.",
     )
     strength: Annotated[int, Field(ge=min(LEVELS), le=max(LEVELS))] | None = key(
         None, "A level of strength, in place of simulations and seconds: 1 is a beginner, 10 the strongest."

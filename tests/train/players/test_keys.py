@@ -238,6 +238,12 @@ def test_without_a_network_the_strongest_player_is_mc_rave_with_patterns(keys, s
     assert make_player(f"rlgo{keys},memory_mb=8,sims=30", size).seconds is None
 
 
+def test_keys_of_puct_have_no_effect_where_another_player_stands_in():
+    assert make_player("rlgo,memory_mb=8,c_puct=0.7,fpu_reduction=0.3", 9).settings.c_puct == 0.7
+    settings = make_player("rlgo,memory_mb=8,c_puct=0.7,fpu_reduction=0.3", 19).settings
+    assert settings == make_player("mc_rave_patterns,memory_mb=8", 19).settings
+
+
 def test_mc_rave_with_patterns_plays_on_every_board():
     assert set(PLAYERS["mc_rave_patterns"].by_size) == set(range(5, 20)) - {9, 13, 19}
     for size in (5, 9, 10, 13, 19):
