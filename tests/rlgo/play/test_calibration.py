@@ -70,14 +70,21 @@ def test_files(tmp_path: Path) -> None:
         read_calibration(path)
 
 
-def test_shipped_calibrations_spread_values_of_the_opening() -> None:
-    assert shipped_calibration("mc_rave_patterns", 9).stem == "9x9"
-    assert shipped_calibration("mc_rave_patterns", 6).stem == "9x9"
-    assert shipped_calibration("mc_rave_patterns", 17).stem == "19x19"
-    for size in (9, 13, 19):
-        c = read_calibration(shipped_calibration("mc_rave_patterns", size))
+@pytest.mark.parametrize(("player", "sizes"), [("mc_rave_patterns", (9, 13, 19)), ("rlgo", (9,))])
+def test_shipped_calibrations_spread_values_of_the_opening(player: str, sizes: tuple[int, ...]) -> None:
+    for size in sizes:
+        file = shipped_calibration(player, size)
+        assert (file.parent.name, file.stem) == (player, f"{size}x{size}")
+        c = read_calibration(file)
         spread = c.chance(0.6, 6, size) - c.chance(0.45, 6, size)
         assert spread > 0.16 > 0.6 - 0.45
+
+
+def test_the_calibration_of_the_nearest_size_is_found() -> None:
+    assert shipped_calibration("mc_rave_patterns", 6).stem == "9x9"
+    assert shipped_calibration("mc_rave_patterns", 17).stem == "19x19"
+    with pytest.raises(RlgoError, match="no shipped calibration of random: expected calibration = FILE or none"):
+        shipped_calibration("random", 9)
 
 
 def test_a_player_without_a_calibration_shows_its_value() -> None:

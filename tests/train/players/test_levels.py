@@ -35,7 +35,7 @@ def test_levels_need_no_weights(level):
 
 
 def test_a_level_stands_for_its_settings(tmp_path):
-    weak = LEVELS[1]
+    weak = {"heuristic": "none", "simulations": 20, "leaf_value": 0.0, "network": "none"}
     assert parse_spec("rlgo,strength=1,workers=2") == ("rlgo", {"workers": 2, **weak})
     file = tmp_path / "mine.toml"
     file.write_text('player = "rlgo"\nseconds = 5\nresign = 0.1\n')

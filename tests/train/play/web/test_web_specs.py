@@ -15,7 +15,6 @@ from train.play.web.files import Records, WeightFiles, confined, names_below
 from train.play.web.options import Options
 from train.play.web.specs import SLIDERS, Specs, players_menu
 from train.players.keys import PLAYERS
-from train.players.levels import LEVELS
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +66,7 @@ def test_the_memory_of_trees_is_bounded_by_default(specs):
 
 
 def test_a_page_may_choose_a_strength(specs):
-    assert specs.check("rlgo,strength=9", 9).values == {**LEVELS[9], "memory_mb": 64}
+    assert specs.check("rlgo,strength=9", 9).values == {"simulations": 3_000, "network": "none", "memory_mb": 64}
     with pytest.raises(RlgoError, match="strength cannot be combined with seconds"):
         specs.check("rlgo,strength=9,seconds=2", 9)
 
