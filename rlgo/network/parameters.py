@@ -119,6 +119,33 @@ def new_parameters(shape: Shape, seed: int) -> Parameters:
     return Parameters(**arrays)
 
 
+def grown(parameters: Parameters, shape: Shape, seed: int) -> Parameters:
+    """Return a network with more blocks and channels that computes the same.
+
+    The idea is that of Chen et al. 2016, "Net2Net". Here, what is new begins as in `new_parameters`, but nothing of it
+    reaches the channels that there were before; learning changes that.
+
+    Raises `RlgoError` if it would be smaller, or its heads would be others.
+    """
+    old, new, before = parameters, new_parameters(shape, seed), shape_of(parameters)
+    if shape.blocks < before.blocks or shape.channels < before.channels or shape[2:] != before[2:]:
+        raise RlgoError(
+            f"a network of {before.blocks} blocks of {before.channels} channels does not grow to {shape.blocks} blocks "
+            f"of {shape.channels}: expected at least as many, and the same heads"
+        )
+    b, c = before.blocks, before.channels
+    new.stem[:, :, :c], new.stem_bias[:c] = old.stem, old.stem_bias
+    conv = new.conv.reshape(2 * shape.blocks, 9, shape.channels, shape.channels)  # views of both
+    pool = new.pool.reshape(shape.blocks, N_POOLED, shape.channels, shape.channels)
+    conv[: 2 * b, :, c:, :c] = 0.0
+    conv[: 2 * b, :, :c, :c] = old.conv.reshape(2 * b, 9, c, c)
+    new.conv_bias[: 2 * b, :c] = old.conv_bias
+    pool[:b, :, :c, :c] = old.pool.reshape(b, N_POOLED, c, c)
+    new.head[:c], new.head[c:] = old.head, 0.0
+    heads = Parameters._fields[Parameters._fields.index("head_bias") :]
+    return new._replace(**{name: getattr(old, name).copy() for name in heads})
+
+
 def save_parameters(path: str | Path, parameters: Parameters, provenance: dict[str, Any]) -> None:
     """Write a network file, atomically. RlgoError if it cannot be written."""
     meta = {"format": FORMAT, "version": VERSION, "planes": "+".join(KINDS), "provenance": provenance}

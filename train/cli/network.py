@@ -43,10 +43,20 @@ def train(
     out: Annotated[Path, option("-o --out", "Folder to write; one that exists is continued.", metavar="DIR")] = Path(
         "network"
     ),
-    blocks: _Blocks = 3,
-    channels: _Channels = 32,
+    blocks: Annotated[
+        int | None, option("--blocks", "Residual blocks; if not given, 3, or those of --begin.", count(1))
+    ] = None,
+    channels: Annotated[
+        int | None, option("--channels", "Channels of these, a multiple of 8; 32, or those of --begin.", count(8))
+    ] = None,
     begin: Annotated[
-        Path | None, option("--begin", "Learn on from this network, in place of a new one.", metavar="FILE")
+        Path | None,
+        option(
+            "--begin",
+            "Learn on from this network, in place of a new one. More blocks or channels make it larger; it first "
+            "computes the same.",
+            metavar="FILE",
+        ),
     ] = None,
     steps: Annotated[int, option("--steps", "Number of steps.", count(1))] = _DEFAULTS.steps,
     batch: Annotated[int, option("--batch", "Positions of a step.", count(1))] = _DEFAULTS.batch,
@@ -70,11 +80,9 @@ def train(
     from train.network.learning import Plan, learn
 
     first = None if begin is None else load_network(begin)
-    shape = Shape(blocks, channels) if first is None else first.shape
-
-    settings = NetworkSettings(
-        steps, batch, alpha, averaging=averaging, lam=lam, seed=seed
-    )  # fmt: skip
+    shape = Shape() if first is None else first.shape
+    shape = shape._replace(blocks=blocks or shape.blocks, channels=channels or shape.channels)
+    settings = NetworkSettings(steps, batch, alpha, averaging=averaging, lam=lam, seed=seed)
     try:
         network = learn(Plan(folders, shape, settings, save_every, begin=first), out)
     except KeyboardInterrupt:

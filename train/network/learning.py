@@ -27,7 +27,7 @@ from rlgo.features.planes import N_SYMMETRIES
 from rlgo.learning.batches import Batch, GameData, read_games
 from rlgo.learning.collection import is_held_out, read_collection
 from rlgo.network.network import ConvNetwork
-from rlgo.network.parameters import KINDS, Parameters, Shape, new_parameters
+from rlgo.network.parameters import KINDS, Parameters, Shape, grown, new_parameters
 from train.console import Progress
 from train.knowledge.collect import origin, origin_of
 from train.locks import only_writer
@@ -49,7 +49,7 @@ class Plan(NamedTuple):
     shape, settings : how large the network is, and how it learns
     save_every : steps between two saved states
     most_tested : positions of held-out games by which it is measured then, of each board size
-    begin : the network to learn on from, of this shape; None: a new one
+    begin : the network to learn on from, of this shape or smaller (see `parameters.grown`); None: a new one
     """
 
     folders: Sequence[Path]
@@ -98,18 +98,16 @@ class Learning:
     session : the number of this start, from 1
     recent : the parts of the loss in the latest steps, to be logged
 
-    Raises `RlgoError` if JAX is missing, for a bad state, or one of another network or other settings.
+    Raises `RlgoError` if JAX is missing, for a bad state, or one of another network or other settings, and if `begin`
+    is larger than the network.
     """
 
     def __init__(self, plan: Plan, folder: Path, pool: Pool):
         self.gradients = _gradients()
         self.plan, self.folder, self.pool = plan, folder, pool
         self._step = self.gradients.make_step(plan.settings)
-        if plan.begin is not None and plan.begin.shape != plan.shape:
-            raise RlgoError(
-                f"begin = {plan.begin!r}: expected {plan.shape.blocks} blocks of {plan.shape.channels} channels"
-            )
-        first = new_parameters(plan.shape, _seed_of(plan.settings)) if plan.begin is None else plan.begin.parameters
+        seed = _seed_of(plan.settings)
+        first = new_parameters(plan.shape, seed) if plan.begin is None else grown(plan.begin.parameters, plan.shape, seed)
         self.session, self.recent = 0, list[dict[str, float]]()
         self._at = 0, self.gradients.first_state(first, plan.settings)  # one object: Ctrl-C comes at any time
         self._file = folder / "state.npz"
