@@ -16,7 +16,7 @@ import numpy as np
 from mcts.evaluator import Evaluator, LearnedEvaluator
 from mcts.heuristic import knowledge_of, prior_apart
 from mcts.parallel import SearchThreads, Task
-from mcts.puct import draw_by_visits, with_noise
+from mcts.puct import draw_by_visits, pruned_visits, with_noise
 from mcts.result import TreeResult, empty_maps, no_result, read_result, result_maps
 from mcts.root import Root
 from mcts.search import SearchContext, simulate
@@ -27,6 +27,7 @@ from mcts.settings import (
     NO_TRUNCATION,
     ActionValue,
     Heuristic,
+    PuctRule,
     Resources,
     Settings,
     Use,
@@ -53,7 +54,7 @@ from rlgo.base.settings import DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, Policy
 from rlgo.compiler.jit import address_of, compile_together, compiling, interpreted, seed_sequence
 from rlgo.features.shapes import Table, with_others
 from rlgo.features.weights import Weights
-from rlgo.go.board import PASS
+from rlgo.go.board import BLACK, PASS
 from rlgo.go.coords import to_vertex
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
@@ -286,6 +287,16 @@ class TreeSearch(Player):
         lines = [result.line.tolist(), *([int(p)] for p in result.moves[1:])]
         columns = zip(result.moves, result.q, result.visits, lines, prior_q, strict=True)
         return [Candidate(int(p), float(q), int(n), line, float(h)) for p, q, n, line, h in columns if n > 0]
+
+    def policy_target(self, game: Game) -> dict[int, int]:
+        """Return what a policy should learn from the last search; without visits that only noise explains."""
+        visits, s = super().policy_target(game), self.settings
+        if not visits or not s.noise or s.puct_rule != PuctRule.ALPHAGO:
+            return visits
+        result = self._read_result(0)
+        q = result.q if self.root.board.to_play == BLACK else 1.0 - result.q
+        pruned = pruned_visits(result.visits, q, result.prior_q, s.c_puct)
+        return {move: n for move, n in zip(result.moves.tolist(), pruned.tolist(), strict=True) if move in visits}
 
     def statistics(self, game: Game) -> SearchStatistics | None:
         """Return the statistics of the root's moves; it may be called during a search. See `statistics.py`."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from mcts.settings import PuctRule
 from mcts.tree import PRIOR_UNITS
-from rlgo.compiler.jit import inline, njit
+from rlgo.compiler.jit import inline, interpreted, njit
 
 _LEAST = 1e-9  # a probability, in place of 0, whose logarithm is finite
 _LEAST_P = 1e-4  # in `rosin_penalty`, where a probability of 0 would mean never
@@ -141,6 +141,28 @@ def with_noise(p: np.ndarray, share: float, alpha: float, rng: np.random.Generat
     rng : generator of the noise
     """
     return (1.0 - share) * p + share * rng.dirichlet(np.full(len(p), alpha))
+
+
+def pruned_visits(visits: np.ndarray, q: np.ndarray, p: np.ndarray, c_puct: float) -> np.ndarray:
+    """Return visits as PUCT would have spread them without noise: policy target pruning (Wu 2019, Section 3.2).
+
+    Each move but the most visited one is left no more visits than its value and the policy justify, those with which
+    Q + U stays below that of the most visited; a move of which one is left has none.
+
+    Parameters
+    ----------
+    visits, q : int64[n] and float64[n], NaN without visits, at a root whose search had noise; for the colour to play
+    p : float64[n], the policy without noise
+    c_puct : of the search
+    """
+    n_s, best = float(visits.sum()) + 1.0, int(np.argmax(visits))
+    bound = q[best] + interpreted(alphago_bonus)(c_puct, p[best], n_s, visits[best])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        justified = np.floor(c_puct * p * math.sqrt(n_s) / (bound - q))  # Q + U is the bound at 1 + N, unrounded
+    keeps = np.isnan(justified) | (justified < 0) | (justified >= visits)
+    pruned = np.where(keeps, visits, np.where(justified > 1, justified, 0)).astype(np.int64)
+    pruned[best] = visits[best]
+    return pruned
 
 
 def draw_by_visits(visits: np.ndarray, temperature: float, rng: np.random.Generator) -> int:

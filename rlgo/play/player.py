@@ -208,6 +208,13 @@ class Player(Protocol):
         """
         return []
 
+    def policy_target(self, game: Game) -> dict[int, int]:
+        """Return what a policy should learn from the last search: its moves, best first, with their visits.
+
+        It is empty for a player without an opinion, and after a quick search.
+        """
+        return {} if self.was_quick else {c.move: c.visits for c in self.candidates(game)}
+
     def chance(self, value: float, game: Game) -> float:
         """Return the chance that Black wins, given the player's value of the position of `game`.
 

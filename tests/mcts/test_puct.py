@@ -16,6 +16,7 @@ from mcts.puct import (
     alphago_bonus,
     draw_by_visits,
     mixture,
+    pruned_visits,
     reduced_value,
     rosin_bonus,
     rosin_penalty,
@@ -211,6 +212,39 @@ def test_noise_at_the_root_is_gone_after_the_search():
     by_move = [dict(zip(r.moves.tolist(), r.prior_q.tolist(), strict=True)) for r in results]
     assert by_move[0] == by_move[1]
     assert results[0].visits.tolist() != results[1].visits.tolist() == results[2].visits.tolist()
+
+
+def test_visits_that_only_noise_explains_are_pruned():
+    # U* = 0.6 + 1 * 0.5 * 10 / (1 + 50) = 0.698; what each other move is left is 10 P / (0.698 - Q), rounded down.
+    visits = np.array([50, 30, 10, 6, 3, 0])
+    q = np.array([0.6, 0.59, 0.5, 0.4, 0.8, np.nan])
+    p = np.array([0.5, 0.2, 0.22, 0.05, 0.01, 0.02])
+    # 10 * 0.2 / 0.108 = 18.5; 10 * 0.22 / 0.198 = 11.1 is more than 10; 10 * 0.05 / 0.298 = 1.7 leaves one: none; the
+    # fifth move is valued above U*, so its visits are justified.
+    assert pruned_visits(visits, q, p, 1.0).tolist() == [50, 18, 10, 0, 3, 0]
+
+
+def test_a_policy_learns_from_pruned_visits():
+    game = game_after("C3")  # White to play
+    settings = ALGORITHMS["puct"]._replace(playouts=False, noise=0.9, noise_alpha=0.05)
+    search = PatientSearch(SIZE, settings, 200, evaluator=evaluator, seed=1)
+    search.search(game)
+    result, found = search.result, search.policy_target(game)
+    visits = dict(zip(result.moves.tolist(), result.visits.tolist(), strict=True))
+    assert list(found) == [move for move, n in visits.items() if n]
+    assert found[result.moves[0]] == result.visits[0]
+    assert all(n <= visits[move] for move, n in found.items())
+    assert sum(found.values()) < sum(visits.values()) - 10
+    q = dict(zip(result.moves.tolist(), (1 - result.q).tolist(), strict=True))
+    p = dict(zip(result.moves.tolist(), result.prior_q.tolist(), strict=True))
+    u = {move: q[move] + p[move] * math.sqrt(1 + sum(visits.values())) / (1 + n) for move, n in found.items()}
+    best = int(result.moves[0])
+    assert all(u[move] <= u[best] + 0.05 or n == visits[move] for move, n in found.items() if n > 5)
+    without = TreeSearch(SIZE, settings._replace(noise=0.0, playouts=True), 200, seed=1, evaluator=evaluator)
+    without.search(game)
+    assert without.policy_target(game) == {c.move: c.visits for c in without.candidates(game)}
+    without.was_quick = True
+    assert without.policy_target(game) == {}
 
 
 def test_moves_are_drawn_by_visits():

@@ -43,7 +43,7 @@ class Opinion(NamedTuple):
 
     value: float  # P(Black wins) by its best move
     moves: tuple[int, ...]  # points or passes, best first
-    visits: tuple[int, ...]  # simulations behind each
+    visits: tuple[int, ...]  # of each, by `Player.policy_target`
 
     @property
     def has_search(self) -> bool:
@@ -179,9 +179,8 @@ class _Referee:
         """Keep a player's opinion of the position in which it has just chosen a move, if it has one."""
         candidates = player.candidates(self.game)
         if candidates:
-            learned = [] if player.was_quick else candidates
-            moves, visits = tuple(c.move for c in learned), tuple(c.visits for c in learned)
-            self.opinions[len(self.game.moves)] = Opinion(candidates[0].value, moves, visits)
+            visits = player.policy_target(self.game)
+            self.opinions[len(self.game.moves)] = Opinion(candidates[0].value, tuple(visits), tuple(visits.values()))
 
     def _spend(self, player: Player, color: int, seconds: float, budget: float | None) -> None:
         """Count the time of a move. Raises _Forfeit if it was too long."""

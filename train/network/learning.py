@@ -106,8 +106,8 @@ class Learning:
         self.gradients = _gradients()
         self.plan, self.folder, self.pool = plan, folder, pool
         self._step = self.gradients.make_step(plan.settings)
-        seed = _seed_of(plan.settings)
-        first = new_parameters(plan.shape, seed) if plan.begin is None else grown(plan.begin.parameters, plan.shape, seed)
+        seed, begin = _seed_of(plan.settings), plan.begin
+        first = new_parameters(plan.shape, seed) if begin is None else grown(begin.parameters, plan.shape, seed)
         self.session, self.recent = 0, list[dict[str, float]]()
         self._at = 0, self.gradients.first_state(first, plan.settings)  # one object: Ctrl-C comes at any time
         self._file = folder / "state.npz"

@@ -148,8 +148,11 @@ def test_a_network_learns_on(games, tmp_path):
     np.testing.assert_allclose(weights_of(network), weights_of(begin), atol=1e-6)
     with pytest.raises(RlgoError, match="another network or other settings: expected a new --out"):
         learn(at_rest, tmp_path / "n", progress=False)
-    with pytest.raises(RlgoError, match="expected 1 blocks of 16 channels"):
-        learn(at_rest._replace(begin=begin, shape=TINY._replace(channels=16)), tmp_path / "m", progress=False)
+    larger = learn(at_rest._replace(begin=begin, shape=TINY._replace(channels=16)), tmp_path / "m", progress=False)
+    assert larger.shape.channels == 16
+    assert np.allclose(larger.parameters.stem[:, :, :8], begin.parameters.stem, atol=1e-6)
+    with pytest.raises(RlgoError, match="blocks of 16 channels does not grow to 1 blocks of 8: expected at least"):
+        learn(at_rest._replace(begin=larger), tmp_path / "k", progress=False)
 
 
 def test_what_was_interrupted_ends_the_same(games, tmp_path, monkeypatch):
