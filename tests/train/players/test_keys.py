@@ -208,17 +208,22 @@ def test_the_default_has_values_of_its_own_on_19x19():
 
 
 def test_the_strongest_player_plays_on_every_board():
-    for size in (5, 9, 13):
+    for size, network_after, earlier in (
+        (5, 4, Heuristic.HANDCRAFTED),
+        (9, 4, Heuristic.HANDCRAFTED),
+        (13, 8, Heuristic.PATTERNS),
+    ):
         player = make_player("rlgo,memory_mb=8", size)
         assert (player.simulations, player.seconds) == (None, 1.0)
         assert player.settings == ALGORITHMS["rlgo"]._replace(
             max_moves=3 * size * size,
             evaluator="nothing",
             heuristic=Heuristic.NETWORK,
-            earlier_heuristic=Heuristic.PATTERNS,
+            network_after=network_after,
+            earlier_heuristic=earlier,
         )
         assert player.knowledge.network is not None
-        assert player.knowledge.patterns is not None
+        assert (player.knowledge.patterns is not None) == (size == 13)
         assert player.value_weights() is None
     assert make_player("rlgo,sims=20", 7).seconds is None
     assert make_player("rlgo,sims=20,seconds=3", 7).seconds == 3.0
