@@ -348,8 +348,8 @@ _register_algorithm(
 _register_algorithm(
     "rlgo",
     "The strongest player here and the default engine: PUCT with a network of rlgo's own, as in AlphaGo (Silver et al. "
-    "2016). Handcrafted values are the policy at first, from 12x12 on learned patterns. The network is asked about nodes "
-    "with a few visits; from then on, the policy is the network's, and its value is mixed with the outcomes of "
+    "2016). Handcrafted values are the policy at first, from 12x12 on learned patterns. The network is asked about "
+    "nodes with a few visits; from then on, the policy is the network's, and its value is mixed with the outcomes of "
     "playouts. From 16x16 on, and at levels of strength below 10, `mc_rave_patterns` plays in its place.",
     EngineKeys,
 )
