@@ -291,7 +291,7 @@ class TreeSearch(Player):
     def policy_target(self, game: Game) -> dict[int, int]:
         """Return what a policy should learn from the last search; without visits that only noise explains."""
         visits, s = super().policy_target(game), self.settings
-        if not visits or not s.noise or s.puct_rule != PuctRule.ALPHAGO:
+        if not visits or not self._has_noise() or s.puct_rule != PuctRule.ALPHAGO or s.action_value != ActionValue.MC:
             return visits
         result = self._read_result(0)
         q = result.q if self.root.board.to_play == BLACK else 1.0 - result.q
@@ -461,11 +461,14 @@ class TreeSearch(Player):
             self.threads.batches.begin(game, self.root.board)
         self.threads.give_prior_to_roots(self._task(game.komi)._replace(is_over=is_over))
 
+    def _has_noise(self) -> bool:
+        return self.settings.noise > 0 and self.settings.c_puct > 0
+
     @contextmanager
     def _noise(self) -> Iterator[None]:
         """Add Dirichlet noise to PUCT's policy at the root, and remove it in the end: a later search may keep it."""
         s = self.settings
-        if not s.noise or not s.c_puct:
+        if not self._has_noise():
             yield
             return
         own = [tree.prior_q[: tree.n_edges[0]].copy() for tree in self.trees]

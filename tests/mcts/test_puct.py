@@ -240,9 +240,10 @@ def test_a_policy_learns_from_pruned_visits():
     u = {move: q[move] + p[move] * math.sqrt(1 + sum(visits.values())) / (1 + n) for move, n in found.items()}
     best = int(result.moves[0])
     assert all(u[move] <= u[best] + 0.05 or n == visits[move] for move, n in found.items() if n > 5)
-    without = TreeSearch(SIZE, settings._replace(noise=0.0, playouts=True), 200, seed=1, evaluator=evaluator)
-    without.search(game)
-    assert without.policy_target(game) == {c.move: c.visits for c in without.candidates(game)}
+    for others in ({"noise": 0.0}, {"c_puct": 0.0}):
+        without = TreeSearch(SIZE, settings._replace(playouts=True, **others), 200, seed=1, evaluator=evaluator)
+        without.search(game)
+        assert without.policy_target(game) == {c.move: c.visits for c in without.candidates(game)}
     without.was_quick = True
     assert without.policy_target(game) == {}
 
