@@ -68,7 +68,6 @@ _SETTINGS = Settings(virtual_loss=1)  # of threads that share a tree
 _ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
 _NETWORK_UP_TO = 15  # board size: on 19x19, no network has been shown to be better
-_HANDCRAFTED_UP_TO = 11  # on larger boards, only patterns have been played before the network
 _NETWORKS = list_shipped_networks()
 
 
@@ -81,8 +80,7 @@ def _keys_of(start: Settings | Resources, action_value: int | None = None) -> An
 def _engine_on(size: int) -> dict[str, Any]:
     """Return the defaults of `rlgo` that are its own on one board size."""
     has_network = bool(_NETWORKS) and size <= _NETWORK_UP_TO
-    values: dict[str, Any] = {"network": nearest_size(size, _NETWORKS) if has_network else NO_NETWORK}
-    return values if size <= _HANDCRAFTED_UP_TO else values | {"heuristic": "patterns", "network_after": 8}
+    return {"network": nearest_size(size, _NETWORKS) if has_network else NO_NETWORK}
 
 
 @section
@@ -348,9 +346,9 @@ _register_algorithm(
 _register_algorithm(
     "rlgo",
     "The strongest player here and the default engine: PUCT with a network of rlgo's own, as in AlphaGo (Silver et al. "
-    "2016). Handcrafted values are the policy at first, from 12x12 on learned patterns. The network is asked about "
-    "nodes with a few visits; from then on, the policy is the network's, and its value is mixed with the outcomes of "
-    "playouts. From 16x16 on, and at levels of strength below 10, `mc_rave_patterns` plays in its place.",
+    "2016). Handcrafted values are the policy at first. The network is asked about nodes with a few visits; from then "
+    "on, the policy is the network's, and its value is mixed with the outcomes of playouts. From 16x16 on, and at "
+    "levels of strength below 10, `mc_rave_patterns` plays in its place.",
     EngineKeys,
 )
 
