@@ -51,7 +51,7 @@ STRENGTHS = (
     Strength("`td_search`", "0.25 s", "tdsearch_T6_mogo_2x2", 0, _TD, "TD search 0.25"),
     Strength("`alphabeta,weights=9x9-1M`", "6 plies", "", 0, _DEPTH, "depth 6"),
     Strength("`alphabeta,weights=9x9-1M`", "5 plies", "", 0, _DEPTH, "depth 5"),
-    Strength("`network,network=9x9`", "one evaluation", "", 0, "results/network/shipped_policy_gnugo_0.json"),
+    Strength("`network,network=9x9`", "one evaluation", "", 0, "results/network/policy_gnugo_0_of_9x9.json"),
     Strength("`greedy,weights=9x9-liberties-5M`", "1 ply", "", 0, "results/liberties-5M-gnugo0.json"),
     Strength("`greedy`", "1 ply", "", 0, "results/9x9-100M-gnugo0.json"),
     Strength(

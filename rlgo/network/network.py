@@ -152,7 +152,7 @@ def load_network(path: str | Path) -> ConvNetwork:
     ...     rlgo.load_network("missing.npz")
     ... except rlgo.RlgoError as error:
     ...     print(error)
-    missing.npz: no such network file; shipped networks: 13x13, 9x9
+    missing.npz: no such network file; shipped networks: 13x13, 19x19, 9x9
     """
     return ConvNetwork(*load_parameters(find_network(path)))
 

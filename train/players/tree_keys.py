@@ -67,7 +67,6 @@ from train.settings import Count, Within, group, key, nested_spec, section
 _SETTINGS = Settings(virtual_loss=1)  # of threads that share a tree
 _ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
-_NETWORK_UP_TO = 15  # board size: on 19x19, no network has been shown to be better
 _NETWORKS = list_shipped_networks()
 
 
@@ -75,12 +74,6 @@ def _keys_of(start: Settings | Resources, action_value: int | None = None) -> An
     """Return the keys of a NamedTuple that all algorithms have, and those of the algorithms with this action value."""
     declared = keys_of(type(start)).items()
     return group(start, *(field for field, key in declared if key.of is None or action_value in key.of))
-
-
-def _engine_on(size: int) -> dict[str, Any]:
-    """Return the defaults of `rlgo` that are its own on one board size."""
-    has_network = bool(_NETWORKS) and size <= _NETWORK_UP_TO
-    return {"network": nearest_size(size, _NETWORKS) if has_network else NO_NETWORK}
 
 
 @section
@@ -277,7 +270,10 @@ class EngineKeys(CalibratedKeys):
     own: ClassVar[tuple[str, ...]] = ("c_puct", "puct_rule", "fpu_reduction", "noise", "noise_alpha")
     # A number of simulations replaces the time limit.
     implied: ClassVar[dict[str, dict[str, Any]]] = {"simulations": {"seconds": 0.0}}
-    by_size: ClassVar[dict[int, dict[str, Any]]] = {size: _engine_on(size) for size in range(MIN_SIZE, MAX_SIZE + 1)}
+    by_size: ClassVar[dict[int, dict[str, Any]]] = {
+        size: {"network": nearest_size(size, _NETWORKS) if _NETWORKS else NO_NETWORK}
+        for size in range(MIN_SIZE, MAX_SIZE + 1)
+    }
 
     simulations: CountOrNone = key("none", SIMULATIONS, aliases="sims")
     seconds: Seconds = key(1.0, SECONDS)
@@ -347,8 +343,8 @@ _register_algorithm(
     "rlgo",
     "The strongest player here and the default engine: PUCT with a network of rlgo's own, as in AlphaGo (Silver et al. "
     "2016). Handcrafted values are the policy at first. The network is asked about nodes with a few visits; from then "
-    "on, the policy is the network's, and its value is mixed with the outcomes of playouts. From 16x16 on, and at "
-    "levels of strength below 10, `mc_rave_patterns` plays in its place.",
+    "on, the policy is the network's, and its value is mixed with the outcomes of playouts. At levels of strength "
+    "below 10, `mc_rave_patterns` plays in its place.",
     EngineKeys,
 )
 

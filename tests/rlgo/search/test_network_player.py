@@ -37,7 +37,7 @@ def test_a_shipped_network_has_a_name():
     moves = [make_player(f"network,network={name}", 9).genmove(game) for name in names]
     assert moves[0] == moves[1] == NetworkPlayer(9, rlgo.load_network("9x9")).genmove(game)
     assert make_player("mc_rave,sims=1,network=9x9", 9)._network is not None
-    with pytest.raises(RlgoError, match="no such network file; shipped networks: 13x13, 9x9"):
+    with pytest.raises(RlgoError, match="no such network file; shipped networks: 13x13, 19x19, 9x9"):
         make_player("network,network=8x8", 9)
 
 

@@ -208,31 +208,28 @@ def test_the_default_has_values_of_its_own_on_19x19():
 
 
 def test_the_strongest_player_plays_on_every_board():
-    for size, network_after, earlier in (
-        (5, 4, Heuristic.HANDCRAFTED),
-        (9, 4, Heuristic.HANDCRAFTED),
-        (13, 8, Heuristic.PATTERNS),
-    ):
+    for size in (5, 9, 13, 19):
         player = make_player("rlgo,memory_mb=8", size)
         assert (player.simulations, player.seconds) == (None, 1.0)
         assert player.settings == ALGORITHMS["rlgo"]._replace(
             max_moves=3 * size * size,
             evaluator="nothing",
             heuristic=Heuristic.NETWORK,
-            network_after=network_after,
-            earlier_heuristic=earlier,
+            network_after=4,
+            earlier_heuristic=Heuristic.HANDCRAFTED,
         )
         assert player.knowledge.network is not None
-        assert (player.knowledge.patterns is not None) == (size == 13)
+        assert player.knowledge.patterns is None
         assert player.value_weights() is None
+    assert [PLAYERS["rlgo"].by_size[size]["network"] for size in (11, 12, 16, 17)] == ["9x9", "13x13", "13x13", "19x19"]
     assert make_player("rlgo,sims=20", 7).seconds is None
     assert make_player("rlgo,sims=20,seconds=3", 7).seconds == 3.0
 
 
-@pytest.mark.parametrize(("keys", "size"), [(",network=none", 9), (",network=none", 7), ("", 18), ("", 19)])
-def test_without_a_network_the_strongest_player_is_mc_rave_with_patterns(keys, size):
+@pytest.mark.parametrize("size", [7, 9, 18, 19])
+def test_without_a_network_the_strongest_player_is_mc_rave_with_patterns(size):
     """Values that are given stand, even where they are the defaults of the other player."""
-    player = make_player(f"rlgo{keys},memory_mb=8,leaf_fade=0.0", size)
+    player = make_player("rlgo,network=none,memory_mb=8,leaf_fade=0.0", size)
     other = make_player("mc_rave_patterns,memory_mb=8,leaf_fade=0.0", size)
     assert player.settings == other.settings
     assert player.settings.leaf_fade == 0.0
@@ -240,13 +237,7 @@ def test_without_a_network_the_strongest_player_is_mc_rave_with_patterns(keys, s
     assert (player.value_weights() is None) == (other.value_weights() is None)
     assert player.calibration == other.calibration
     assert (player.name, player.simulations, player.seconds) == ("rlgo", None, 1.0)
-    assert make_player(f"rlgo{keys},memory_mb=8,sims=30", size).seconds is None
-
-
-def test_keys_of_puct_have_no_effect_where_another_player_stands_in():
-    assert make_player("rlgo,memory_mb=8,c_puct=0.7,fpu_reduction=0.3", 9).settings.c_puct == 0.7
-    settings = make_player("rlgo,memory_mb=8,c_puct=0.7,fpu_reduction=0.3", 19).settings
-    assert settings == make_player("mc_rave_patterns,memory_mb=8", 19).settings
+    assert make_player("rlgo,network=none,memory_mb=8,sims=30", size).seconds is None
 
 
 def test_mc_rave_with_patterns_plays_on_every_board():

@@ -34,7 +34,7 @@ def specs() -> Specs:
         ("greedy,weights=../x.npz", "weights '../x.npz': expected a name"),
         ("dyna2,long=/etc/passwd", "weights '/etc/passwd': expected a name"),
         ("dyna2,long_learn=on,long_save=x.npz", "player dyna2: long_save: not available here"),
-        ("puct,network=x.onnx", "network = x.onnx: expected 13x13 or 9x9 or none"),
+        ("puct,network=x.onnx", "network = x.onnx: expected 13x13 or 19x19 or 9x9 or none"),
         ("os:getcwd", "player 'os:getcwd': expected one of"),
         ("mc_rave,memory_mb=65", "player mc_rave: memory_mb = 65: expected at most 64"),
         ("mc_rave,workers=2", "player mc_rave: workers = 2: expected at most 1"),
