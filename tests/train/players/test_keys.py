@@ -221,6 +221,7 @@ def test_the_strongest_player_plays_on_every_board():
         assert player.knowledge.network is not None
         assert player.knowledge.patterns is None
         assert player.value_weights() is None
+        assert make_player("rlgo,memory_mb=8,c_puct=0.7", size).settings.c_puct == 0.7
     assert [PLAYERS["rlgo"].by_size[size]["network"] for size in (11, 12, 16, 17)] == ["9x9", "13x13", "13x13", "19x19"]
     assert make_player("rlgo,sims=20", 7).seconds is None
     assert make_player("rlgo,sims=20,seconds=3", 7).seconds == 3.0
