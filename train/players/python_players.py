@@ -51,7 +51,8 @@ def python_keys(name: str) -> type[Keys]:
     RlgoError : if the module or the class is missing or fails to load, or an argument without a default is no key
     """
     kind = _keys_of(name)
-    note_file(Path(inspect.getfile(sys.modules[kind.maker.__module__])))  # type: ignore[attr-defined]
+    file, here = Path(inspect.getfile(sys.modules[kind.maker.__module__])), Path.cwd()  # type: ignore[attr-defined]
+    note_file(file.relative_to(here) if file.is_relative_to(here) else file)  # the same on another machine
     return kind
 
 
