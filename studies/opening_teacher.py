@@ -9,7 +9,6 @@ from all sorts of openings.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -53,8 +52,8 @@ class OpeningTeacher(Player):
         self._moves = opening_moves(game)
         if not self._moves or self._rng.random() >= self._follow:
             return move
-        weights = [float(n) for n in self._moves.values()]
-        return int(self._rng.choice(list(self._moves), p=[w / sum(weights) for w in weights]))
+        weights = np.array(list(self._moves.values()))
+        return int(self._rng.choice(list(self._moves), p=weights / weights.sum()))
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Return what the search found."""
@@ -76,17 +75,15 @@ def opening_moves(game: Game) -> dict[int, int]:
     if any(_distance(one, other) < FAR for one, other in itertools.combinations(stones, 2)):
         return {}
     corners, sides = {}, {}
-    for r, c in _far_from(stones, points):
+    for r, c in points:
+        if any(_distance((r, c), stone) < FAR for stone in stones):
+            continue
         edges = sorted((min(r, size + 1 - r), min(c, size + 1 - c)))
         if weight := CORNERS.get((edges[0], edges[1])):
             corners[r * stride + c] = weight
         if edges[0] in LINES:
             sides[r * stride + c] = 1
     return corners or sides
-
-
-def _far_from(stones: list[tuple[int, int]], points: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    return (point for point in points if all(_distance(point, stone) >= FAR for stone in stones))
 
 
 def _distance(one: tuple[int, int], other: tuple[int, int]) -> int:
