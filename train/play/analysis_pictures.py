@@ -91,18 +91,26 @@ def curve_picture(path: str | Path, curve: Curve, top: int = 10) -> None:
     ax, values = axes[0, 0], curve.values
     ax.axhline(0.5, color="0.6", linewidth=0.8)
     ax.plot(range(len(values)), values, color="0.25", linewidth=1.5)
+    ax.set(xlabel="move", ylabel="P(Black wins)", ylim=(-0.08, 1.08), xlim=(0, max(1, len(values) - 1)))
+    figure.draw_without_rendering()  # the layout is known from here on
+    named: list[tuple[float, float]] = []  # the places of the names, in pixels
+    scale = figure.dpi / 72  # pixels a point
     for turn in curve.turns(top):
         value, lost_by_black = turn.step.value, turn.step.color == BLACK
         ax.plot(turn.number, value, "o", color="black" if lost_by_black else "white", markeredgecolor="black", zorder=3)
+        x, y = ax.transData.transform((turn.number, value))
+        offset, step = (-14, -11) if lost_by_black else (8, 11)
+        while any(abs(x - other_x) < 36 and abs(y + offset * scale - other_y) < 12 for other_x, other_y in named):
+            offset += step  # names of moves nearby stand above one another
+        named.append((x, y + offset * scale))
         ax.annotate(
             f"{turn.number} {curve.name_of(turn.step.point)}",
             (turn.number, value),
-            (0, -14 if lost_by_black else 8),
+            (0, offset),
             textcoords="offset points",
             ha="center",
             fontsize=8,
         )
-    ax.set(xlabel="move", ylabel="P(Black wins)", ylim=(-0.08, 1.08), xlim=(0, max(1, len(values) - 1)))
     percent(ax.yaxis)
     light_frame(ax)
     ax.set_title(
