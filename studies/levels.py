@@ -41,7 +41,7 @@ class Pair(NamedTuple):
 PAIRS = [
     *(Pair(str(level), str(level + 1), 60, 9350 + level) for level in range(1, 10)),
     Pair("7", "GNU Go level 0", 60, 9370),
-    *(Pair(str(level), str(level + 1), 60, 9380 + level, 13) for level in range(1, 9)),
+    *(Pair(str(level), str(level + 1), 60, 9380 + level, 13) for level in range(1, 10)),
     *(Pair(str(level), str(level + 1), 40, 9390 + level, 19) for level in range(1, 8)),
 ]
 
@@ -111,7 +111,8 @@ def main(folder: Path, size: int, seeds: Sequence[int] = ()) -> None:
     if size in TIMED:
         results = json.loads(RESULTS.read_text("utf-8"))
         results["levels"] = LEVELS
-        results["seconds_a_move"][str(size)] = {str(level): seconds_a_move(level, size) for level in LEVELS}
+        times = {str(level): seconds_a_move(level, size) for level in LEVELS}
+        results["seconds_a_move"][str(size)] = {**times, "commit": commit()}
         _write(results)
 
 
