@@ -3,7 +3,7 @@
 Start reading at `evaluate`. The network is fully convolutional, so that it fits all board sizes; residual blocks are
 those of He et al. 2016, "Deep residual learning for image recognition", and Silver et al. 2017, without normalisation;
 global pooling, and score and ownership as teachers of the value, are those of Wu 2019, "Accelerating self-play learning
-in Go", Sections 3.3 and 3.4. For K planes and C channels, the equations are
+in Go", Sections 3.3 and 4.1. For K planes and C channels, the equations are
 
     x_0     = relu(stem * planes + stem_bias)
     h       = relu(conv_2k * x_k + conv_bias_2k)

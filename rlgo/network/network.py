@@ -52,7 +52,7 @@ class Outputs(NamedTuple):
     ownership: np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # by identity: arrays are not equal or unequal as wholes
 class ConvNetwork:
     """A convolutional network with a policy, a value, a score and ownership, for boards of any size.
 
@@ -113,7 +113,7 @@ class ConvNetwork:
         self(Positions.of(Game(size), self.history))
 
     def __call__(self, positions: Positions) -> dict[str, np.ndarray]:
-        """Evaluate positions: ``logits``; ``value``, ``ownership`` and ``score`` as Black's."""
+        """Evaluate positions: ``logits``; ``value``, ``ownership``, from -1 to 1, and ``score`` as Black's."""
         out = self.outputs(planes(positions, KINDS))
         is_black = positions.to_play == BLACK
         sign = np.where(is_black, 1.0, -1.0)

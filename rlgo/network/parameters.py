@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from rlgo.base.archive import intact, read_archive, write_archive
-from rlgo.base.bounds import Key, Whole, checked
+from rlgo.base.bounds import Whole, checked
 from rlgo.base.errors import RlgoError
 from rlgo.features.planes import plane_names
 
@@ -21,9 +21,8 @@ FORMAT, VERSION = "rlgo-network", 1
 KINDS = ("stones", "ones", "liberties", "ko", "recent_moves", "ladders", "komi")  # the planes that it takes
 N_PLANES = len(plane_names(KINDS))
 N_POOLED = 3  # numbers for each channel, see `layers.pool`
-LANES = 8  # channels are a multiple of this: vectors of processors
 
-_WIDTH = Whole(ge=LANES, le=128)
+_WIDTH = Whole(ge=8, le=128)  # computed in groups of 16, see `winograd.padded`
 
 
 @checked
@@ -35,16 +34,10 @@ class Shape(NamedTuple):
     3
     """
 
-    blocks: Annotated[int, Whole(ge=1, le=16), Key("Residual blocks, of two convolutions each.")] = 3
-    channels: Annotated[int, _WIDTH, Key(f"Channels of these, a multiple of {LANES}.")] = 32
-    head_channels: Annotated[int, _WIDTH, Key(f"Channels of the heads, a multiple of {LANES}.")] = 16
-    value_hidden: Annotated[int, _WIDTH, Key("Hidden units of the value.")] = 32
-
-    def combine(self) -> None:
-        """Reject numbers of channels that do not fill vectors."""
-        for name in ("channels", "head_channels"):
-            if getattr(self, name) % LANES:
-                raise RlgoError(f"{name} = {getattr(self, name)}: expected a multiple of {LANES}")
+    blocks: Annotated[int, Whole(ge=1, le=16)] = 3  # of two convolutions each
+    channels: Annotated[int, _WIDTH] = 32  # of these
+    head_channels: Annotated[int, _WIDTH] = 16
+    value_hidden: Annotated[int, _WIDTH] = 32  # hidden units of the value
 
 
 class Parameters(NamedTuple):
@@ -119,6 +112,15 @@ def new_parameters(shape: Shape, seed: int) -> Parameters:
     return Parameters(**arrays)
 
 
+def check_growth(before: Shape, shape: Shape) -> None:
+    """Raise `RlgoError` if a network would become smaller, or its heads would be others."""
+    if shape.blocks < before.blocks or shape.channels < before.channels or shape[2:] != before[2:]:
+        raise RlgoError(
+            f"a network of {before.blocks} blocks of {before.channels} channels does not grow to {shape.blocks} blocks "
+            f"of {shape.channels}: expected at least as many, and the same heads"
+        )
+
+
 def grown(parameters: Parameters, shape: Shape, seed: int) -> Parameters:
     """Return a network with more blocks and channels that computes the same.
 
@@ -128,11 +130,7 @@ def grown(parameters: Parameters, shape: Shape, seed: int) -> Parameters:
     Raises `RlgoError` if it would be smaller, or its heads would be others.
     """
     old, new, before = parameters, new_parameters(shape, seed), shape_of(parameters)
-    if shape.blocks < before.blocks or shape.channels < before.channels or shape[2:] != before[2:]:
-        raise RlgoError(
-            f"a network of {before.blocks} blocks of {before.channels} channels does not grow to {shape.blocks} blocks "
-            f"of {shape.channels}: expected at least as many, and the same heads"
-        )
+    check_growth(before, shape)
     b, c = before.blocks, before.channels
     new.stem[:, :, :c], new.stem_bias[:c] = old.stem, old.stem_bias
     conv = new.conv.reshape(2 * shape.blocks, 9, shape.channels, shape.channels)  # views of both
@@ -147,7 +145,9 @@ def grown(parameters: Parameters, shape: Shape, seed: int) -> Parameters:
 
 
 def save_parameters(path: str | Path, parameters: Parameters, provenance: dict[str, Any]) -> None:
-    """Write a network file, atomically. RlgoError if it cannot be written."""
+    """Write a network file, atomically. RlgoError if it cannot be written, or a weight is not a finite number."""
+    if not are_whole(parameters):
+        raise RlgoError(f"{path}: weights that are not finite numbers: not written; expected a smaller step size")
     meta = {"format": FORMAT, "version": VERSION, "planes": "+".join(KINDS), "provenance": provenance}
     write_archive(path, meta, {name: np.asarray(a, np.float32) for name, a in parameters._asdict().items()})
 
@@ -162,13 +162,13 @@ def load_parameters(path: str | Path) -> tuple[Parameters, dict[str, Any]]:
         raise RlgoError(f"{path}: planes = {meta.get('planes')}: expected {'+'.join(KINDS)}; train it anew")
     with intact(path, "a network"):
         parameters = Parameters(**{name: np.ascontiguousarray(a, np.float32) for name, a in arrays.items()})
-        if not _are_whole(parameters):
+        if not are_whole(parameters):
             raise ValueError
         provenance = dict(meta["provenance"])
     return parameters, provenance
 
 
-def _are_whole(parameters: Parameters) -> bool:
+def are_whole(parameters: Parameters) -> bool:
     """Return whether the arrays are those of one network, and finite."""
     dims = [a.ndim for a in parameters]
     try:

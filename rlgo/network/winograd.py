@@ -1,7 +1,8 @@
-"""Convolutions with 3x3 points in a third of the multiplications (Lavin & Gray 2016, "Fast algorithms for CNNs").
+"""Convolutions with 3x3 points in a third of the multiplications (Lavin & Gray 2016).
 
-Start reading at `convolve`. The board is covered by tiles of 3x3 points. For the 5x5 points d around a tile and a
-kernel g, each with a matrix of channels at every point, the tile of the result is
+Start reading at `convolve`; the paper is "Fast algorithms for convolutional neural networks". The board is covered by
+tiles of 3x3 points. For the 5x5 points d around a tile and a kernel g, each with a matrix of channels at every point,
+the tile of the result is
 
     Y = A' [(G g G') . (B' d B)] A
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,12 +27,22 @@ from train.cli.options import (
 from train.console import message, unicode_output
 from train.network.settings import NetworkSettings
 
+if TYPE_CHECKING:
+    from rlgo.network.network import ConvNetwork
+    from rlgo.network.parameters import Shape
+
 app = typer.Typer(help="Learn networks from games, and test them.")
 
 _DEFAULTS = NetworkSettings()
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of games, of any board sizes.")]
-_Blocks = Annotated[int, option("--blocks", "Residual blocks, of two convolutions each.", count(1))]
-_Channels = Annotated[int, option("--channels", "Channels of these, a multiple of 8.", count(8))]
+_Blocks = Annotated[
+    int | None,
+    option("--blocks", "Residual blocks of two convolutions; 3, or those of the first network.", count(1)),
+]
+_Channels = Annotated[
+    int | None,
+    option("--channels", "Channels of these, computed in groups of 16; 32, or those of the first network.", count(8)),
+]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A network file, or the name of a shipped one.")]
 
 
@@ -43,12 +53,8 @@ def train(
     out: Annotated[Path, option("-o --out", "Folder to write; one that exists is continued.", metavar="DIR")] = Path(
         "network"
     ),
-    blocks: Annotated[
-        int | None, option("--blocks", "Residual blocks; if not given, 3, or those of --begin.", count(1))
-    ] = None,
-    channels: Annotated[
-        int | None, option("--channels", "Channels of these, a multiple of 8; 32, or those of --begin.", count(8))
-    ] = None,
+    blocks: _Blocks = None,
+    channels: _Channels = None,
     begin: Annotated[
         Path | None,
         option(
@@ -62,7 +68,14 @@ def train(
     batch: Annotated[int, option("--batch", "Positions of a step.", count(1))] = _DEFAULTS.batch,
     alpha: Annotated[float, option("--alpha", "Largest step size.", number, metavar="X")] = _DEFAULTS.alpha,
     averaging: Annotated[
-        float, option("--averaging", "The part of the averaged weights that a step keeps.", number, metavar="X")
+        float,
+        option(
+            "--averaging",
+            "The part of the averaged weights that a step keeps; much of the first ones is left unless --steps is "
+            "several times 1 / (1 - X).",
+            number,
+            metavar="X",
+        ),
     ] = _DEFAULTS.averaging,
     lam: Annotated[
         float, option("--lambda", "Lambda of the value's target: 1: the outcome.", number, metavar="X")
@@ -76,20 +89,25 @@ def train(
     result is the same, bit for bit. tensorboard --logdir DIR shows how it goes.
     """
     from rlgo.network.network import load_network
-    from rlgo.network.parameters import Shape
     from train.network.learning import Plan, learn
 
     first = None if begin is None else load_network(begin)
-    shape = Shape() if first is None else first.shape
-    shape = shape._replace(blocks=blocks or shape.blocks, channels=channels or shape.channels)
     settings = NetworkSettings(steps, batch, alpha, averaging=averaging, lam=lam, seed=seed)
     try:
-        network = learn(Plan(folders, shape, settings, save_every, begin=first), out)
+        network = learn(Plan(folders, _shape(first, blocks, channels), settings, save_every, begin=first), out)
     except KeyboardInterrupt:
         if (out / "state.npz").is_file():
             message(f"rlgo: the network so far is {out / 'network.npz'}; run the same command again to continue")
         raise
     print(f"{out / 'network.npz'}: {network}")
+
+
+def _shape(first: ConvNetwork | None, blocks: int | None, channels: int | None) -> Shape:
+    """Return the size of a network that goes on from a first one; None: as large as that."""
+    from rlgo.network.parameters import Shape
+
+    shape = Shape() if first is None else first.shape
+    return shape._replace(blocks=blocks or shape.blocks, channels=channels or shape.channels)
 
 
 @app.command("rounds")
@@ -107,14 +125,19 @@ def rounds(
     newest: Annotated[int, option("--newest", "Rounds whose games are learned.", count(1))] = 3,
     matched: Annotated[str, option("--matched", "The player of the matches.", metavar="PLAYER")] = "rlgo,sims=400",
     opponent: Annotated[
-        str, option("--opponent", "The opponent at equal time; else --matched without a network.", metavar="PLAYER")
+        str,
+        option(
+            "--opponent",
+            "The opponent at equal time, without simulations or time; if not given, --matched without a network.",
+            metavar="PLAYER",
+        ),
     ] = "",
     match_games: Annotated[int, option("--match-games", "Games of each match.", count(2))] = 200,
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
     opening_plies: Annotated[int, option("--opening-plies", "Random moves at the start of each game.", count(0))] = 4,
-    blocks: _Blocks = 3,
-    channels: _Channels = 32,
+    blocks: _Blocks = None,
+    channels: _Channels = None,
     steps: Annotated[int, option("--steps", "Steps of learning in a round.", count(1))] = _DEFAULTS.steps,
     seed: Seed = _DEFAULTS.seed,
     jobs: Annotated[int, option("--jobs", "Games at a time.", within(WORKERS))] = 1,
@@ -128,22 +151,25 @@ def rounds(
 ) -> None:
     """Play games, learn a network from them, and play on with it, again and again (needs rlgo[network]).
 
-    The first round plays without a network, or with --network, whose size all then have. After each round, the network
-    plays a match against the one before at equal simulations, and one against the player without a network, or
-    --opponent, at equal time. Two rounds in a row that add less than 20 Elo are the last ones. Run the same
-    command again to continue after an interruption.
+    The first round plays without a network, or with --network. After each round, the network plays a match against the
+    one before at equal simulations, and one against the player without a network, or --opponent, at equal time. Two
+    rounds in a row that add less than 20 Elo are the last ones. Run the same command again to continue after an
+    interruption.
     """
     check_writable(json_file)
 
     from rlgo.network.network import load_network
-    from rlgo.network.parameters import Shape
     from train.network.rounds import RoundsPlan, model, model_table, rounds_table, run_rounds, to_json
 
     plan = RoundsPlan(
         player, games, most, matched, match_games, opponent, network, newest, size, komi, opening_plies, seed,
-        load_network(network).shape if network else Shape(blocks, channels), NetworkSettings(steps, seed=seed),
+        _shape(load_network(network) if network else None, blocks, channels), NetworkSettings(steps, seed=seed),
     )  # fmt: skip
-    found = run_rounds(plan, out, begin or (), jobs, cluster)
+    try:
+        found = run_rounds(plan, out, begin or (), jobs, cluster)
+    except KeyboardInterrupt:
+        message(f"rlgo: what is finished is in {out}; run the same command again to continue")
+        raise
     print(rounds_table(found))
     if any(r.seconds.get("games") for r in found):
         print(f"\nWith more actors, by what was measured:\n\n{model_table(model(found))}")
@@ -158,16 +184,16 @@ def measure_network(files: Annotated[list[Path], typer.Argument(metavar="FILE...
     The policy's loss is its cross-entropy with the shares of visits, of which `least` is the smallest possible; the
     value's is the log-loss of outcomes. Scores are points off, and owners shares of the points at the end.
     """
-    folders = [path for path in files if path.is_dir()]
-    if not folders or len(folders) == len(files):
-        raise RlgoError("expected one or more network files, and one or more folders of games")
     check_writable(json_file)
 
     from rlgo.network.network import load_network
     from train.network.learning import Pool
     from train.network.measuring import measure, measures_table
 
+    folders = [path for path in files if path.is_dir()]
     networks = {path: load_network(path) for path in files if path not in folders}
+    if not folders or not networks:
+        raise RlgoError("expected one or more network files, and one or more folders of games")
     pool = Pool(folders, held_out=True)
     found = [
         (f"{path.stem}, {size}x{size}", measure(network, data))

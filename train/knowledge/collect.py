@@ -247,7 +247,7 @@ def summary(games: Collection) -> dict[str, Any]:
 def describe(games: Collection) -> str:
     """Describe a collection in a few lines."""
     s = summary(games)
-    lines = [_origin(recipe) for recipe in s["recipes"]]
+    lines = [origin_text(recipe) for recipe in s["recipes"]]
     lines.append(f"{s['games']:,} games, {s['moves']:,} moves, {s['mean_moves']:.1f} a game")
     lines.append(f"{s['held_out']:,} games held out (one in {HELD_OUT} by the digest of its moves)")
     visits = f", {s['mean_visits']:,.0f} visits each" if s["searched"] else f": {_NO_SEARCH}"
@@ -269,7 +269,8 @@ def origin_of(games: Collection) -> dict[str, Any]:
     return {**origin(), "collection": games.recipes, "collected": games.provenance}
 
 
-def _origin(recipe: Mapping[str, Any]) -> str:
+def origin_text(recipe: Mapping[str, Any]) -> str:
+    """Say in a line where games come from."""
     board = f"{recipe['size']}x{recipe['size']}"
     if recipe["kind"] == "imported":
         return f"{board}, imported"

@@ -15,7 +15,7 @@ from rlgo.base.errors import RlgoError, cut
 from rlgo.base.files import read_file, write_atomically
 from rlgo.network.layers import SCORE_UNIT
 from rlgo.network.network import ConvNetwork
-from rlgo.network.parameters import KINDS, N_PLANES, Parameters, shape_of, shapes_of
+from rlgo.network.parameters import KINDS, N_PLANES, Parameters, are_whole
 
 _METADATA = {
     "rlgo.planes": "+".join(KINDS),
@@ -69,8 +69,8 @@ def load_onnx(path: str | Path) -> ConvNetwork:
         arrays["head"] = held["head_kernel"][:, :, 0, 0].T
         arrays = {name: np.ascontiguousarray(arrays[name], np.float32) for name in Parameters._fields}
         parameters = Parameters(**arrays)
-        if {name: a.shape for name, a in parameters._asdict().items()} != shapes_of(shape_of(parameters)):
-            raise ValueError("other shapes")
+        if not are_whole(parameters):
+            raise ValueError("other shapes, or weights that are not finite numbers")
     except RlgoError:
         raise
     except Exception as error:  # protobuf has its own

@@ -73,8 +73,8 @@ def pooled(y: jax.Array) -> jax.Array:
 def maximum(y: jax.Array) -> jax.Array:
     """Return the maximum of each channel, [n, C]; its gradient goes to every point that has it.
 
-    JAX's own gradient is divided among them. That takes a sixth of a step longer, and concerns only points that are 0
-    after `relu`, whose gradient is 0 anyway.
+    JAX's own gradient is divided among them, which takes a sixth of a step longer. Several points share a maximum where
+    it is 0, after `relu`, whose gradient is 0 anyway, and in empty regions, which look the same everywhere.
     """
     return y.max(axis=(1, 2))
 
@@ -123,7 +123,7 @@ def loss(
     """Return the loss of a batch, and its parts by name.
 
     It is the sum of the cross-entropies of policy, value and owners and of a Huber loss of the score, each with a
-    weight (Wu 2019, Section 3.4 and Appendix A, of which this is the simplest form). An owner is a probability of
+    weight (Wu 2019, Section 4.1 and Appendix A, of which this is the simplest form). An owner is a probability of
     (1 + tanh x) / 2 = sigma(2 x).
     """
     logits, win, score, owners = forward(w, planes)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,18 +65,23 @@ class Pool:
     """The positions to learn from, or those held out, of one or more board sizes.
 
     sizes : the data by board size; sizes without games that are held out are left out
+    folders : those with the games, by board size
     """
 
     def __init__(self, folders: Sequence[Path], held_out: bool = False, lam: float = 1.0):
-        by_size: dict[int, list[Path]] = {}
+        self.folders: dict[int, list[Path]] = {}
         for folder in folders:
             games = read_collection([folder])
             if not held_out or is_held_out(games.arrays["id"]).any():
-                by_size.setdefault(games.size, []).append(folder)
+                self.folders.setdefault(games.size, []).append(folder)
         self.sizes: dict[int, GameData] = {
-            size: read_games(by_size[size], KINDS, held_out=held_out, lam=lam) for size in sorted(by_size)
+            size: read_games(self.folders[size], KINDS, held_out=held_out, lam=lam) for size in sorted(self.folders)
         }
-        self.origins = {f"{size}x{size}": origin_of(read_collection(by_size[size])) for size in self.sizes}
+
+    @cached_property
+    def origins(self) -> dict[str, dict[str, Any]]:
+        """Where the games come from, by board."""
+        return {f"{size}x{size}": origin_of(read_collection(self.folders[size])) for size in self.sizes}
 
     def __len__(self) -> int:
         return sum(len(data) for data in self.sizes.values())
@@ -97,6 +103,7 @@ class Learning:
 
     session : the number of this start, from 1
     recent : the parts of the loss in the latest steps, to be logged
+    saved : the step of the saved state, 0: none
 
     Raises `RlgoError` if JAX is missing, for a bad state, or one of another network or other settings, and if `begin`
     is larger than the network.
@@ -108,7 +115,7 @@ class Learning:
         self._step = self.gradients.make_step(plan.settings)
         seed, begin = _seed_of(plan.settings), plan.begin
         first = new_parameters(plan.shape, seed) if begin is None else grown(begin.parameters, plan.shape, seed)
-        self.session, self.recent = 0, list[dict[str, float]]()
+        self.session, self.saved, self.recent = 0, 0, list[dict[str, float]]()
         self._at = 0, self.gradients.first_state(first, plan.settings)  # one object: Ctrl-C comes at any time
         self._file = folder / "state.npz"
         if self._file.is_file():
@@ -123,7 +130,7 @@ class Learning:
                     f"{self._file}: of other games, another network or other settings: expected a new --out"
                 )
             self._at = int(meta["step"]), self.gradients.state_of(arrays, self.state)
-            self.session, self.recent = int(meta["session"]), list(meta["recent"])
+            self.session, self.saved, self.recent = int(meta["session"]), self.step, list(meta["recent"])
             lengths = dict(meta["lengths"])
         for path in [self.folder / "metrics.jsonl", *self.folder.glob("events.out.tfevents.*")]:
             if path.name in lengths:
@@ -168,6 +175,7 @@ class Learning:
             "session": self.session, "recent": self.recent, "lengths": monitor.lengths(),
         }  # fmt: skip
         write_archive(self._file, meta, self.gradients.arrays_of(self.state))
+        self.saved = self.step
 
 
 def learn(plan: Plan, folder: Path, progress: bool = True) -> ConvNetwork:
@@ -192,7 +200,7 @@ def learn(plan: Plan, folder: Path, progress: bool = True) -> ConvNetwork:
             try:
                 _steps(learning, tested, monitor, bar.update)
             finally:
-                if learning.step:
+                if learning.step > learning.saved:
                     learning.save(monitor)
         return learning.network()
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -29,9 +28,10 @@ from rlgo.base.files import check_folder, make_folder, write_atomically
 from rlgo.base.settings import BOARD_SIZE, COUNT, COUNT_OR_0, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, PAIRED_GAMES, SEED
 from rlgo.learning.collection import read_collection
 from rlgo.network.network import load_network
-from rlgo.network.parameters import Shape
+from rlgo.network.parameters import Shape, check_growth
 from train import console
 from train.arena.elo import elo_from_share
+from train.arena.equal_time import check_equal_time
 from train.arena.match import MatchResult, play_match
 from train.arena.openings import BALANCED, TUNING, default_openings
 from train.knowledge.collect import GamesPlan, play_games
@@ -72,9 +72,8 @@ class Round(NamedTuple):
     ----------
     number : from 1
     games, n_bytes : the games of the round, and the size of their files
-    seconds : of core time for ``games``; of time for ``learning``, ``steps`` of it; and for ``matches``
-    steps : of learning
-    measures : of the network, on held-out games; None without any
+    seconds : of core time for ``games``, but not on a cluster; of time for ``learning``, and for ``matches``
+    measures : of the network, on held-out games of the rounds' board size; None without any
     at_sims, at_time : the matches
     """
 
@@ -82,7 +81,6 @@ class Round(NamedTuple):
     games: int
     n_bytes: int
     seconds: dict[str, float]
-    steps: int
     measures: Measures | None
     at_sims: MatchResult
     at_time: MatchResult
@@ -117,14 +115,15 @@ def run_rounds(
     RlgoError : see `play_games`, `learn` and `play_match`; for a folder of another plan
     KeyboardInterrupt : after Ctrl-C, when everything so far has been saved
     """
+    # Refused before games are played:
     without_simulations(plan.matched)
-    for spec in (with_network(plan.player, plan.network), with_network(plan.matched, plan.network), _opponent_of(plan)):
-        parse_spec(spec)  # refused before games are played
-    if plan.network and (found := load_network(plan.network).shape) != plan.shape:
-        raise RlgoError(
-            f"network = {plan.network}: {found.blocks} blocks of {found.channels} channels: expected "
-            f"{plan.shape.blocks} of {plan.shape.channels}"
-        )
+    for spec in (plan.player, plan.matched):
+        if "network" in parse_spec(spec).values:
+            raise RlgoError(f"player {spec}: expected one without network, which changes from round to round")
+        parse_spec(with_network(spec, plan.network))
+    check_equal_time(plan.matched, _opponent_of(plan))
+    if plan.network:
+        check_growth(load_network(plan.network).shape, plan.shape)
     check_folder(folder, "--out")
     make_folder(folder)
     with only_writer(folder):
@@ -158,28 +157,28 @@ def _run_round(
     here, before = folder / f"round-{k}", str(_network_of(folder, k - 1)) if k > 1 else plan.network
     make_folder(here)
     seconds = _Seconds(here / "seconds.json")
-    played = list(begin) if k == 1 else []
-    if not played:
+    played = _games_of(folder, k, begin)
+    if k > 1 or not begin:
         games = GamesPlan(
             with_network(plan.player, before), plan.games, plan.size, plan.komi, plan.seed + k, plan.opening_plies
         )
-        played = [here / "games"]
-        with seconds.of("games", jobs):
+        # How many cores a cluster gives is not known here.
+        with contextlib.nullcontext() if cluster else seconds.of("games", jobs):
             play_games(games, played[0], jobs=jobs, cluster=cluster, progress=progress)
-    sources = [source for j in range(max(1, k - plan.newest + 1), k) for source in _games_of(folder, j, begin)] + played
+    sources = [source for j in range(max(1, k - plan.newest + 1), k + 1) for source in _games_of(folder, j, begin)]
     with seconds.of("learning"):
         first = load_network(before) if before else None
         learn(Plan(sources, plan.shape, plan.settings, begin=first), here / "network", progress)
     network = _network_of(folder, k)
-    measures = [measure(load_network(network), data) for data in Pool(sources, held_out=True).sizes.values()]
+    data = Pool(sources, held_out=True).sizes.get(plan.size)
     with seconds.of("matches"):
         new, old = with_network(plan.matched, str(network)), with_network(plan.matched, before)
         at_sims = _match(plan, new, old, here, "sims", progress)
         at_time = _match(plan, new, _opponent_of(plan), here, "time", progress)
     return Round(
         k, sum(len(read_collection([path])) for path in played),
-        sum(file.stat().st_size for path in played for file in path.glob("*.npz")), seconds.spent, plan.settings.steps,
-        measures[0] if measures else None, at_sims, at_time,
+        sum(file.stat().st_size for path in played for file in path.glob("*.npz")), seconds.spent,
+        None if data is None else measure(load_network(network), data), at_sims, at_time,
     )  # fmt: skip
 
 
@@ -242,7 +241,7 @@ def rounds_table(rounds: Sequence[Round]) -> str:
     ]  # fmt: skip
     rows = [
         [
-            str(r.number), f"{r.games:,}", f"{r.seconds.get('games', math.nan) / 3600:.2f}",
+            str(r.number), f"{r.games:,}", f"{r.seconds['games'] / 3600:.2f}" if "games" in r.seconds else "-",
             f"{r.seconds['learning'] / 3600:.2f}",
             *(["-", "-"] if r.measures is None else [f"{r.measures.value_loss:.3f}", f"{r.measures.top[0]:.1%}"]),
             _elo(r.at_sims), "{:.1%} ({:.1%} to {:.1%})".format(r.at_time.win_rate, *r.at_time.ci95),
@@ -277,7 +276,7 @@ class Actors(NamedTuple):
 
 
 def model(rounds: Sequence[Round], actors: Sequence[int] = _ACTORS) -> list[Actors]:
-    """Predict rounds with more actors from what one measured: games/s of a core, bytes of a game, seconds of a step.
+    """Predict rounds with more actors from what one measured: games/s of a core, bytes of a game, seconds of learning.
 
     All actors play with the newest network, and wait while the next one learns.
     """
@@ -311,7 +310,7 @@ def model_table(found: Sequence[Actors]) -> str:
 def to_json(r: Round) -> dict[str, Any]:
     """Return a round as plain data."""
     return {
-        "round": r.number, "games": r.games, "bytes": r.n_bytes, "seconds": r.seconds, "steps": r.steps,
+        "round": r.number, "games": r.games, "bytes": r.n_bytes, "seconds": r.seconds,
         "measures": None if r.measures is None else r.measures.numbers(),
         "at_sims": r.at_sims.to_json(), "at_time": r.at_time.to_json(),
     }  # fmt: skip

@@ -11,6 +11,7 @@ from rlgo.go.draw import board_text, values_text
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
 from rlgo.network.network import ConvNetwork
+from train.knowledge.collect import origin_text
 
 
 def describe(network: ConvNetwork) -> str:
@@ -21,8 +22,8 @@ def describe(network: ConvNetwork) -> str:
         f"{sum(a.size for a in network.parameters):,} weights",
     ]
     if "step" in made:
-        boards = ", ".join(made["games"])
-        lines.append(f"learned in {made['step']:,} steps from {made['positions']:,} positions of games on {boards}")
+        lines.append(f"learned in {made['step']:,} steps from {made['positions']:,} positions of these games:")
+        lines += [f"  {origin_text(recipe)}" for games in made["games"].values() for recipe in games["collection"]]
     lines += [f"{key} {made[key]}" for key in ("command", "commit", "onnx") if made.get(key)]
     return "\n".join(lines)
 

@@ -39,7 +39,7 @@ def test_it_computes_its_equations(size: int) -> None:
 
 
 def test_a_larger_one_computes_its_equations_on_19x19() -> None:
-    network = random_network(Shape(blocks=3, channels=32))
+    network = random_network(Shape(blocks=3, channels=36, head_channels=12))
     x = planes(random_game(60, 4, size=19), KINDS)
     found, expected = network.outputs(x), oracle.evaluate(x[0], network.parameters)
     np.testing.assert_allclose(found.logits[0], expected.logits, atol=1e-4)
@@ -171,8 +171,18 @@ def test_bad_files_are_refused_in_one_line(tmp_path) -> None:
             load_network(tmp_path / f"{name}.npz")
 
 
+def test_weights_that_are_not_finite_are_not_written(tmp_path: Path) -> None:
+    network, file = random_network(), tmp_path / "n.npz"
+    network.save(file)
+    before = file.read_bytes()
+    network.parameters.stem[0, 0, 0] = np.inf
+    with pytest.raises(RlgoError, match=r"n.npz: weights that are not finite numbers: not written"):
+        network.save(file)
+    assert file.read_bytes() == before
+
+
 def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(RlgoError, match="channels = 12: expected a multiple of 8"):
-        Shape(channels=12)
+    with pytest.raises(RlgoError, match="channels = 4: expected an integer from 8 to 128"):
+        Shape(channels=4)
     with pytest.raises(RlgoError, match=rf"planes of shape \[1, 3, 5, 5\]: expected \[n, {N_PLANES}, size, size\]"):
         random_network().outputs(np.zeros((1, 3, 5, 5), np.float32))

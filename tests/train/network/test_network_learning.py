@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -239,6 +240,10 @@ def test_an_exported_network_answers_the_same(size, tmp_path):
     read = load_onnx(tmp_path / "n.onnx")
     for a, b in zip(read.parameters, network.parameters, strict=True):
         np.testing.assert_array_equal(a, b)
+    network.parameters.hidden[:] = np.nan
+    save_onnx(tmp_path / "n.onnx", network)
+    with pytest.raises(RlgoError, match=r"n.onnx: not a network that rlgo wrote: .*not finite numbers"):
+        load_onnx(tmp_path / "n.onnx")
 
 
 def test_other_onnx_files_are_refused(tmp_path):
@@ -267,7 +272,9 @@ def test_the_commands(games, tmp_path, capsys):
     assert "network, 5x5" in capsys.readouterr().out
     assert json.loads((tmp_path / "m.json").read_text())[0]["positions"] > 0
     assert main(["network", "info", file]) == 0
-    assert "learned in 2 steps" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "learned in 2 steps" in told
+    assert "  5x5, komi 7.5: mc_rave,sims=30,memory_mb=1 against itself, seed 1\n" in told
     assert main(["network", "show", file, "--size", "5", "--moves", "C3 D3"]) == 0
     text = capsys.readouterr().out
     assert "Policy of Black" in text
@@ -275,6 +282,19 @@ def test_the_commands(games, tmp_path, capsys):
     assert main(["network", "show", file, "--size", "5", "--moves", "C3 C3"]) == 2
     assert main(["network", "test", file]) == 2
     assert "expected one or more network files, and one or more folders" in capsys.readouterr().err
+    assert main(["network", "test", file, str(tmp_path / "gmaes")]) == 2
+    assert "gmaes: no such network file" in capsys.readouterr().err
+
+
+def test_learning_that_diverges_keeps_what_it_had(games, tmp_path):
+    learn(plan(games, steps=4), tmp_path / "n", progress=False)
+    before = {path: path.read_bytes() for path in (tmp_path / "n").glob("*.npz")}
+    learning = Learning(plan(games, steps=4), tmp_path / "n", Pool([games]))
+    spoilt = learning.state.averaged._replace(stem_bias=np.full(8, np.nan, np.float32))
+    learning._at = 4, learning.state._replace(averaged=spoilt)
+    with pytest.raises(RlgoError, match="not finite numbers: not written; expected a smaller step size"):
+        learning.save(SimpleNamespace(lengths=dict))
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_without_jax_it_says_what_to_install(games, tmp_path, monkeypatch):

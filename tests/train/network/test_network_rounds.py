@@ -65,14 +65,14 @@ def test_the_first_round_plays_with_a_network_that_is_there(tmp_path, monkeypatc
     monkeypatch.setattr(rounds, "play_match", play_match)
     given = tmp_path / "given.npz"
     ConvNetwork.new(PLAN.shape, 3).save(given)
-    plan = PLAN._replace(rounds=1, network=str(given), opponent="random")
+    plan = PLAN._replace(rounds=1, network=str(given), opponent="uct,memory_mb=1")
     run_rounds(plan, tmp_path / "out", progress=False)
     learned = tmp_path / "out" / "round-1" / "network" / "network.npz"
     assert read_collection([tmp_path / "out/round-1/games"]).recipes[0]["player"] == f"{PLAN.player},network={given}"
     new = f"{PLAN.matched},network={learned}"
-    assert calls == [(new, f"{PLAN.matched},network={given}"), (new, "random")]
+    assert calls == [(new, f"{PLAN.matched},network={given}"), (new, "uct,memory_mb=1")]
     ConvNetwork.new(Shape(2, 8, 8, 8), 3).save(given)
-    with pytest.raises(RlgoError, match=r"given.npz: 2 blocks of 8 channels: expected 1 of 8"):
+    with pytest.raises(RlgoError, match=r"a network of 2 blocks of 8 channels does not grow to 1 blocks of 8"):
         run_rounds(plan, tmp_path / "others", progress=False)
     ConvNetwork.new(PLAN.shape, 3).save(given)
     before, after = load_network(given).parameters.stem, load_network(learned).parameters.stem
@@ -101,6 +101,9 @@ def test_the_command(tmp_path, capsys):
         ({"player": "puct,network_after=4"}, "network_after has no effect here: it needs a network of rlgo's own"),
         ({"matched": "rlgo,sims=10,network_after=4"}, "network_after has no effect here"),
         ({"opponent": "puct,sims=x"}, "sims = "),
+        ({"opponent": "uct,sims=20"}, "expected a spec without simulations"),
+        ({"opponent": "random"}, "player random: unknown key simulations"),
+        ({"player": "puct,sims=10,network=9x9"}, "player puct,sims=10,network=9x9: expected one without network"),
     ],
 )
 def test_bad_specs_are_refused_before_games_are_played(tmp_path, changes, message):
@@ -121,7 +124,7 @@ def test_two_rounds_that_add_little_are_the_last(rates, enough):
 
 def test_the_model_by_hand():
     """600 games of 2 kB in 300 core seconds, and 100 s of learning: with 4 actors, 75 s and 100 s."""
-    only = Round(1, 600, 1_200_000, {"games": 300.0, "learning": 100.0}, 10, *[None] * 3)
+    only = Round(1, 600, 1_200_000, {"games": 300.0, "learning": 100.0}, *[None] * 3)
     (found,) = model([only], [4])
     assert (found.games_per_s, found.bytes_per_s) == (8.0, 16_000.0)
     assert found.round_hours == pytest.approx(175 / 3600)
