@@ -94,7 +94,7 @@ def train(
     first = None if begin is None else load_network(begin)
     settings = NetworkSettings(steps, batch, alpha, averaging=averaging, lam=lam, seed=seed)
     try:
-        network = learn(Plan(folders, _shape(first, blocks, channels), settings, save_every, begin=first), out)
+        network = learn(Plan(folders, network_shape(first, blocks, channels), settings, save_every, begin=first), out)
     except KeyboardInterrupt:
         if (out / "state.npz").is_file():
             message(f"rlgo: the network so far is {out / 'network.npz'}; run the same command again to continue")
@@ -102,7 +102,7 @@ def train(
     print(f"{out / 'network.npz'}: {network}")
 
 
-def _shape(first: ConvNetwork | None, blocks: int | None, channels: int | None) -> Shape:
+def network_shape(first: ConvNetwork | None, blocks: int | None, channels: int | None) -> Shape:
     """Return the size of a network that goes on from a first one; None: as large as that."""
     from rlgo.network.parameters import Shape
 
@@ -163,7 +163,7 @@ def rounds(
 
     plan = RoundsPlan(
         player, games, most, matched, match_games, opponent, network, newest, size, komi, opening_plies, seed,
-        _shape(load_network(network) if network else None, blocks, channels), NetworkSettings(steps, seed=seed),
+        network_shape(load_network(network) if network else None, blocks, channels), NetworkSettings(steps, seed=seed),
     )  # fmt: skip
     try:
         found = run_rounds(plan, out, begin or (), jobs, cluster)

@@ -14,6 +14,7 @@ from rlgo.learning.collection import read_collection
 from rlgo.network.network import ConvNetwork, load_network
 from rlgo.network.parameters import Shape
 from train.cli.main import main
+from train.cli.network import network_shape
 from train.network import rounds
 from train.network.rounds import Round, RoundsPlan, is_enough, model, run_rounds, without_simulations
 from train.network.settings import NetworkSettings
@@ -110,6 +111,14 @@ def test_bad_specs_are_refused_before_games_are_played(tmp_path, changes, messag
     with pytest.raises(RlgoError, match=message):
         run_rounds(PLAN._replace(**changes), tmp_path / "out", progress=False)
     assert not (tmp_path / "out").exists()
+
+
+def test_networks_are_as_large_as_the_first_or_larger():
+    assert network_shape(None, None, None) == Shape(3, 32)
+    assert network_shape(None, 2, 16) == Shape(2, 16)
+    first = ConvNetwork.new(Shape(2, 8, 8, 8), 1)
+    assert network_shape(first, None, None) == Shape(2, 8, 8, 8)
+    assert network_shape(first, 3, None) == Shape(3, 8, 8, 8)
 
 
 def test_specs_without_simulations():
