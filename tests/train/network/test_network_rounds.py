@@ -96,6 +96,15 @@ def test_the_command(tmp_path, capsys):
     assert "matched rlgo,seconds=1: expected a player with simulations" in capsys.readouterr().err
 
 
+def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rounds, "run_rounds", interrupted)
+    assert main(["network", "rounds", "mc_rave,sims=20", "--games", "6", "--out", str(tmp_path / "r")]) == 130
+    assert f"what is finished is in {tmp_path / 'r'}; run the same command again" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
