@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from train.console import markdown
-from train.players.listing import EXTERNAL, KeyRow, PlayerRow, players_table
+from train.players.listing import EXTERNAL, PYTHON, KeyRow, PlayerRow, players_table
 
 
 def players_page() -> str:
     """Return the text of the page."""
     rows = players_table()
     names = [(f"[`{row.name}`](#{row.name})", row.summary) for row in rows]
-    lines = [_HEAD, markdown([("player", "what it is"), *names, (f"`{EXTERNAL[0]}`", EXTERNAL[1])]).rstrip()]
+    others = [(f"`{name}`", what) for name, what in (PYTHON, EXTERNAL)]
+    lines = [_HEAD, markdown([("player", "what it is"), *names, *others]).rstrip()]
     for i, row in enumerate(rows):
         lines += ["", f"## {row.name}", "", row.summary, *_markdown_notes(row.notes), ""]
         like = max(rows[:i], key=lambda other: _shared(other, row), default=None)

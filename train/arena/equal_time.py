@@ -68,7 +68,7 @@ def find_equal_time(
     Parameters
     ----------
     a, b : specs; see `check_equal_time`
-    openings : of the match; the games of the calibration begin with other ones
+    openings : of the match; for `balanced`, the games of the calibration begin with `balanced-tuning`
     rules : of the games
     seed : of the games
 

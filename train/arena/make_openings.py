@@ -40,6 +40,7 @@ from train.players.engines import GtpClient
 
 _CHANCE = Number(ge=0, le=1)
 _MOST_REJECTED = 2_000  # candidates in a row, before giving up
+_RANDOM_ONES = 2_000  # judged unless another number is asked for
 
 
 @checked
@@ -264,21 +265,27 @@ class Judgement(NamedTuple):
         return "\n".join(lines)
 
 
-def judge_openings(name: str | Path, plan: OpeningsPlan, *, progress: bool = True) -> Judgement:
-    """Let the judge of a plan look at existing openings, up to `plan.total` of them.
+def judge_openings(
+    name: str | Path, plan: OpeningsPlan, most: int | None = None, *, progress: bool = True
+) -> Judgement:
+    """Let the judge of a plan look at existing openings.
 
     name : a file, or any other name of openings (`find_openings`), whose first ones for the seed of the plan are judged
+    most : the number of openings, if there are as many; by default all of a list, or 2,000 random ones
 
     Raises
     ------
     RlgoError : for a file that is none, or a judge without an opinion.
     """
     if Path(name).exists():
-        given = read_openings(Path(name), plan.size)[: plan.total]
+        given = read_openings(Path(name), plan.size)[:most]
     else:
         found_there = find_openings(str(name), plan.size, plan.komi)
-        most = min(plan.total, len(found_there.listed) or _MOST_REJECTED)
-        given = [Opening(moves) for moves in found_there.first(most, plan.seed)]
+        listed = len(found_there.listed)
+        n = most or listed or _RANDOM_ONES
+        given = [Opening(moves) for moves in found_there.first(min(n, listed or n), plan.seed)]
+    if not given:
+        raise RlgoError(f"{name}: has no openings yet")
     try_players([plan.judge], plan.size, plan.komi)
     found = []
     with (

@@ -253,10 +253,12 @@ def play_match(
         return _play_fast(a, b, settings, progress=progress)
     if jobs > 1 or cluster:
         _check_elsewhere(a, b, settings)
+    if records is not None:
+        # A match with a results file has begun. It may have records before it has games, as they are written first.
+        check_records(records, is_new=path is None or not path.exists() or path.stat().st_size == 0)
     found = _equal_time(a, b, settings, path, progress=progress) if equal_time else None
     match = _Match((a, b if found is None else found.spec), settings, records, found)
     match.prepare()
-    match.check_sgf_folder(path)
     with open_results(path, match.header, settings.size) as kept:
         interrupted = match.play(kept, jobs, cluster, progress=progress)
         return match.result(match.own(kept), interrupted=interrupted)
@@ -378,24 +380,14 @@ class _Match:
                 if openings.decided(self.settings.sprt):
                     return
 
-    def check_sgf_folder(self, results: Path | None) -> None:
-        """Raise RlgoError if a new match finds records in its folder.
-
-        A match with a results file has begun. It may have records before it has games, because they are written first.
-        """
-        is_new = results is None or not results.exists() or results.stat().st_size == 0
-        if self.sgf is not None:
-            check_records(self.sgf, is_new)
-
     def result(self, games: Sequence[PlayedGame], *, interrupted: bool) -> MatchResult:
         """Return the result of some games, in their order; those after the end of a test do not count."""
         s, verdict = self.settings, None
         if s.sprt is not None:
             openings = _Openings(games, s.skip + 1)
-            end = openings.decided(s.sprt) or len(openings.means)
-            verdict = judge(openings.means[:end], s.sprt)
+            verdict = judge(openings.means, s.sprt)
             if verdict.accepted:
-                games = [game for game in games if game.opening <= s.skip + end]
+                games = [game for game in games if game.opening <= s.skip + verdict.openings]
         records = [game.record for game in games]
         forfeits = [f"game {game.number}: {game.record.forfeit}" for game in games if game.record.forfeit]
         return _make_result(
@@ -469,7 +461,6 @@ class _Openings:
 
     def __init__(self, games: Sequence[PlayedGame], first: int) -> None:
         self.means: list[float] = []
-        self._judged = self._end = 0  # openings
         self._scores: dict[int, list[float]] = {}
         self._first = first
         for game in games:
@@ -483,11 +474,8 @@ class _Openings:
 
     def decided(self, sprt: Sprt | None) -> int:
         """Return the number of openings that decide a test; 0 if it is undecided or there is none."""
-        while sprt is not None and not self._end and self._judged < len(self.means):
-            self._judged += 1
-            if judge(self.means[: self._judged], sprt).accepted:
-                self._end = self._judged
-        return self._end
+        verdict = None if sprt is None else judge(self.means, sprt)
+        return verdict.openings if verdict is not None and verdict.accepted else 0
 
 
 def _seconds(games: Sequence[PlayedGame]) -> tuple[float, float]:

@@ -242,7 +242,7 @@ def read_made(path: Path, lines: Sequence[str], size: int) -> tuple[dict[str, ob
         header = verify(json.loads(lines[0]))
         if (header["format"], header["version"]) != (FORMAT, VERSION):
             raise ValueError
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, IndexError):
         raise RlgoError(f"{path}: damaged, or not a file of openings of this version of rlgo") from None
     if header["size"] != size:
         raise RlgoError(f"{path}: openings for {header['size']}x{header['size']}: expected {size}x{size}")

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rlgo.base.settings import DEFAULT_SIZE
-from train.cli.options import ENGINE, Size, player_names
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
+from train.cli.options import ENGINE, Size, board, player_names
 from train.console import message
 
 app = typer.Typer()
@@ -33,14 +33,15 @@ def compile_players(
     It serves every machine with the same type of CPU, and the same versions of rlgo, numba and numpy, and need not be
     writable there.
     """
-    from train.config import BoardConfig
-
-    size = BoardConfig(size=size).size
+    size = board(size, DEFAULT_KOMI).size
 
     from rlgo.compiler.cache_folders import CACHE_DIR
     from rlgo.play.session import GameSession
     from train.players import make_player
+    from train.players.spec import parse_spec
 
+    for spec in players or ():
+        parse_spec(spec)  # refused before anything is compiled
     start = time.perf_counter()
     for spec in players or [ENGINE, f"{ENGINE},network=none"]:  # the second plays at most levels of strength
         session = GameSession(make_player(spec, size, seed=1), size)
@@ -51,7 +52,7 @@ def compile_players(
         finally:
             session.close()
     if not players:
-        from train.config import Config
+        from train.config import BoardConfig, Config
         from train.runs.fleet import warm_up
 
         warm_up(Config(board=BoardConfig(size=size)))

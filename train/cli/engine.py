@@ -28,6 +28,7 @@ from train.cli.options import (
     Strength,
     address,
     board,
+    check_different,
     check_outputs,
     check_writable,
     chosen_player,
@@ -35,6 +36,7 @@ from train.cli.options import (
     one_of,
     option,
     player_names,
+    refuse_unused,
     within,
     write_json,
 )
@@ -178,6 +180,7 @@ def web(
 
 @app.command("gtp")
 def gtp(
+    context: typer.Context,
     *,
     player: Player = ENGINE,
     strength: Strength = None,
@@ -207,6 +210,11 @@ def gtp(
         raise RlgoError("--early-pass cannot be combined with --all-alive")
 
     if queries:
+        refuse_unused(context, "with --queries", "size", "komi", "ponder", "all_alive", "early_pass", "log")
+
+        from train.players.spec import parse_spec
+
+        parse_spec(spec)
         answer_queries(lambda size: _make(spec, size))
         return
     options: dict[str, Any] = {"ponders": ponder, "all_alive": all_alive, "early_pass": early_pass}
@@ -288,10 +296,9 @@ def cgos(
 def _position(file: Path, komi: float, move: int | None) -> Game:
     """Return the game of a record, or its first moves."""
     from rlgo.go.sgf import BadMove, load_sgf, record_note
-    from train.config import BoardConfig
 
     try:
-        game = load_sgf(file, BoardConfig(komi=komi).komi, move)
+        game = load_sgf(file, board(DEFAULT_SIZE, komi).komi, move)
     except BadMove as error:
         raise RlgoError(f"{error}; --move {error.n_before} analyses the position before") from None
     if note := record_note(game):
@@ -361,6 +368,9 @@ def analyze(
     """
     check_outputs(json_file, png)
     check_writable(sgf, "--sgf")
+    for name, output in {"--json": json_file, "--png": png}.items():
+        check_different(("POSITION.sgf", file), (name, output))
+        check_different(("--sgf", sgf), (name, output))
     if sgf is not None and not whole_game:
         raise RlgoError("--sgf: expected --game with it")
 

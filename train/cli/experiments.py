@@ -10,7 +10,7 @@ import typer
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import WORKERS
-from train.cli.options import OtherOpenings, number, option, shipped, within
+from train.cli.options import OtherOpenings, is_given, number, option, refuse_unused, shipped, within
 from train.console import command, message
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ def list_all(
     from train.experiments.report import overview
 
     folder = None if results is None else Path(results)
-    if folder is None and _is_given(context, "scale"):
+    if folder is not None:
+        refuse_unused(context, "with --results", "scale")
+    elif is_given(context, "scale"):
         folder = folder_of(out, scale) / "results"
     print(overview(out, folder, sys.stdout))
 
@@ -141,7 +143,7 @@ def plot(
     for name in names:
         e = read_experiment(name, scale, out)
         folder = _folder(e, results)
-        if results is None and not _is_given(context, "scale"):
+        if results is None and not is_given(context, "scale"):
             place = latest(out, e.name)
             message(f"{place.path}: {place}")
             folder = place.folder
@@ -166,8 +168,10 @@ def report(
     from train.experiments.places import result_folders
     from train.experiments.report import write_report
 
+    if results is not None:
+        refuse_unused(context, "with --results", "scale", "out")
     folders = [folder_of(out, scale) / "results"] if results is None else [Path(results)]
-    if results is None and not _is_given(context, "scale"):
+    if results is None and not is_given(context, "scale"):
         folders = result_folders(out) or folders
     if file is not None and len(folders) > 1:
         raise RlgoError(f"--file {file}: there are results at {len(folders)} scales: expected --scale, or no --file")
@@ -188,12 +192,6 @@ def _planned(
         raise RlgoError("--minutes cannot be combined with --scale")
     found = planned(read_experiment(name, scale, out, openings), minutes, jobs)
     return found.experiment, plan_text(found, sys.stderr)
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    """Return whether an option was given on the command line."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def _again(context: typer.Context, names: list[str]) -> str:

@@ -23,6 +23,7 @@ from train.cli.options import (
     count,
     option,
     player_names,
+    refuse_unused,
     report_stop,
     shipped,
     within,
@@ -152,6 +153,7 @@ def _check_files(json_file: Path | None, results: Path | None, sgf: Path | None)
 
 @app.command("tournament")
 def tournament(
+    context: typer.Context,
     config: Annotated[
         str,
         typer.Argument(
@@ -180,6 +182,7 @@ def tournament(
 
     plan = read_tournament(config, out, openings)
     if table:
+        refuse_unused(context, "with --table", "jobs")
         print(standing_of(plan))
         return
     with report_stop("the first game"):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from rlgo.base.errors import RlgoError, nearest
+from rlgo.base.errors import nearest
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, MOST_RINGS, WORKERS
 from train.cli.options import (
     Force,
@@ -23,6 +23,7 @@ from train.cli.options import (
     check_new,
     check_outputs,
     count,
+    kept_in,
     learning_progress,
     number,
     option,
@@ -81,12 +82,8 @@ def play(
     from train.knowledge.collect import GamesPlan, describe, play_games
 
     plan = GamesPlan(player, games, checked.size, checked.komi, seed, opening_plies)
-    try:
+    with kept_in(out, "the finished games"):
         play_games(plan, out, jobs=jobs, cluster=cluster, sgf=sgf)
-    except KeyboardInterrupt:
-        if out.exists():
-            message(f"rlgo: the finished games are in {out}; run the same command again to continue")
-        raise
     print(describe(read_collection([out])))
 
 
@@ -120,11 +117,7 @@ def import_sgf(
 
     Games that cannot be used are listed, with the reason. Games that are already there are not added again.
     """
-    from train.config import BoardConfig
-
-    size = BoardConfig(size=size).size
-    if not source.is_dir():
-        raise RlgoError(f"{source}: expected a folder with SGF files")
+    size = board(size, DEFAULT_KOMI).size
     check_folder(out, "--out")
 
     from train.knowledge.collect import import_games

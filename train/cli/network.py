@@ -19,12 +19,13 @@ from train.cli.options import (
     check_new,
     check_writable,
     count,
+    kept_in,
     number,
     option,
     within,
     write_json,
 )
-from train.console import message, unicode_output
+from train.console import unicode_output
 from train.network.settings import NetworkSettings
 
 if TYPE_CHECKING:
@@ -93,13 +94,10 @@ def train(
 
     first = None if begin is None else load_network(begin)
     settings = NetworkSettings(steps, batch, alpha, averaging=averaging, lam=lam, seed=seed)
-    try:
+    file = out / "network.npz"
+    with kept_in(file, "the weights so far"):
         network = learn(Plan(folders, network_shape(first, blocks, channels), settings, save_every, begin=first), out)
-    except KeyboardInterrupt:
-        if (out / "state.npz").is_file():
-            message(f"rlgo: the network so far is {out / 'network.npz'}; run the same command again to continue")
-        raise
-    print(f"{out / 'network.npz'}: {network}")
+    print(f"{file}: {network}")
 
 
 def network_shape(first: ConvNetwork | None, blocks: int | None, channels: int | None) -> Shape:
@@ -165,11 +163,8 @@ def rounds(
         player, games, most, matched, match_games, opponent, network, newest, size, komi, opening_plies, seed,
         network_shape(load_network(network) if network else None, blocks, channels), NetworkSettings(steps, seed=seed),
     )  # fmt: skip
-    try:
+    with kept_in(out, "the rounds so far"):
         found = run_rounds(plan, out, begin or (), jobs, cluster)
-    except KeyboardInterrupt:
-        message(f"rlgo: what is finished is in {out}; run the same command again to continue")
-        raise
     print(rounds_table(found))
     if any(r.seconds.get("games") for r in found):
         print(f"\nWith more actors, by what was measured:\n\n{model_table(model(found))}")

@@ -18,10 +18,11 @@ from train.cli.options import (
     check_different,
     check_writable,
     count,
+    kept_in,
     option,
     player_names,
+    refuse_unused,
 )
-from train.console import message
 
 app = typer.Typer(help="Make balanced openings for matches.")
 
@@ -47,8 +48,15 @@ _Visits = Annotated[int, option("--visits", "Simulations of an engine as the jud
 _JUDGE = f"{ENGINE},sims=2000"
 
 
+def _check_visits(context: typer.Context, judge: str) -> None:
+    """Raise RlgoError for --visits with a judge that is no engine."""
+    if not judge.startswith("gtp:"):
+        refuse_unused(context, f"for {judge}, which is no engine: expected simulations there", "visits")
+
+
 @app.command("make")
 def make(
+    context: typer.Context,
     *,
     out: Annotated[Path, option("-o --out", "File to write; one that exists is continued.", metavar="FILE")],
     openings: Annotated[int, option("--count", "Number of openings.", count(1, 1_000_000))],
@@ -74,25 +82,25 @@ def make(
     board. Run the same command again to continue after an interruption.
     """
     checked = board(size, komi)
+    _check_visits(context, judge)
     check_writable(out, "--out")
     for path in exclude or []:
         check_different(("--out", out), ("--exclude", path))
 
     from train.arena.make_openings import OpeningsPlan, make_openings
+    from train.arena.openings import read_openings
 
     low, high = map(float, band.split("-"))
     lowest = line or (3 if checked.size >= 13 else 2)
     plan = OpeningsPlan(judge, openings, checked.size, checked.komi, plies, low, high, lowest, visits, seed)
-    try:
+    with kept_in(out, "the openings found so far"):
         added = make_openings(plan, out, exclude or [])
-    except KeyboardInterrupt:
-        message(f"rlgo: the openings found so far are in {out}; run the same command again to continue")
-        raise
-    print(f"{out}: {openings:,} openings, {added:,} of them new")
+    print(f"{out}: {added:,} new openings, {len(read_openings(out, checked.size)):,} in all")
 
 
 @app.command("judge")
 def judge_file(
+    context: typer.Context,
     openings: Annotated[str, typer.Argument(metavar="NAME", help="A file, or a name such as random:4.")],
     *,
     size: Size = DEFAULT_SIZE,
@@ -100,7 +108,12 @@ def judge_file(
     judge: _Judge = _JUDGE,
     band: _Band = "0.3-0.7",
     visits: _Visits = 200,
-    most: Annotated[int, option("--count", "Look at the first N openings.", count(1))] = MOST,
+    most: Annotated[
+        int | None,
+        option(
+            "--count", "Look at the first N openings.", count(1), show_default="all of a list; of random ones, 2,000"
+        ),
+    ] = None,
     seed: Seed = 1,
 ) -> None:
     """Let a judge look at existing openings, and count the balanced ones.
@@ -108,9 +121,10 @@ def judge_file(
     If the file gives chances of its own, their correlation with the judge's values is shown, too.
     """
     checked = board(size, komi)
+    _check_visits(context, judge)
 
     from train.arena.make_openings import OpeningsPlan, judge_openings
 
     low, high = map(float, band.split("-"))
-    plan = OpeningsPlan(judge, most, checked.size, checked.komi, low=low, high=high, visits=visits, seed=seed)
-    print(judge_openings(openings, plan))
+    plan = OpeningsPlan(judge, 1, checked.size, checked.komi, low=low, high=high, visits=visits, seed=seed)
+    print(judge_openings(openings, plan, most))

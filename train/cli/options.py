@@ -192,10 +192,14 @@ def refuse_unused(context: typer.Context, why: str, *unused: str) -> None:
     unused : parameters of the command
     """
     for parameter in context.command.params:
-        name = parameter.name or ""
-        source = context.get_parameter_source(name)
-        if name in unused and source is not None and source.name == "COMMANDLINE":
+        if parameter.name in unused and is_given(context, parameter.name):
             raise RlgoError(f"{parameter.opts[-1]} has no effect {why}")
+
+
+def is_given(context: typer.Context, name: str) -> bool:
+    """Return whether an option was given on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 @contextlib.contextmanager
@@ -231,8 +235,6 @@ def check_different(*outputs: tuple[str, Path | None]) -> None:
 
 def check_folder(path: Path | None, option: str = "--sgf") -> None:
     """Raise RlgoError now if `path` is not a folder and cannot become one, rather than after hours of work."""
-    if path is not None and path.exists() and not path.is_dir():
-        raise RlgoError(f"{option} {path}: expected a folder")
     if path is not None:
         files.check_folder(path, f"{option} ")
 
@@ -272,6 +274,20 @@ def write_json(path: Path | None, data: Any) -> None:
     """Write `data` to `path` as JSON, if there is a path."""
     if path is not None:
         files.write_atomically(path, f"{as_json(data)}\n".encode())
+
+
+@contextlib.contextmanager
+def kept_in(path: Path, what: str) -> Iterator[None]:
+    """At Ctrl-C or SIGTERM, say that what there is so far is kept in a file or folder, if it exists.
+
+    what : a plural, such as ``the finished games``
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        if path.exists():
+            message(f"rlgo: {what} are in {path}; run the same command again to continue")
+        raise
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from train.cli.options import (
     check_new,
     check_writable,
     count,
+    kept_in,
     learning_progress,
     number,
     one_of,
@@ -27,7 +28,6 @@ from train.cli.options import (
     refuse_unused,
     write_json,
 )
-from train.console import message
 from train.knowledge.methods import PLAYOUT_METHODS, PlayoutSettings
 
 app = typer.Typer(help="Learn the policy that plays simulations to the end.")
@@ -64,12 +64,8 @@ def targets(
     games = read_collection(folders)
     board(games.size, komi)
     check_writable(out, "--out")
-    try:
+    with kept_in(out, "the values found so far"):
         found = search_targets(games, player, positions, out, komi=komi, seed=seed)
-    except KeyboardInterrupt:
-        if out.exists():
-            message(f"rlgo: the values found so far are in {out}; run the same command again to continue")
-        raise
     held_out = int(found.held_out.sum())
     print(f"{out}: {len(found):,} positions, {held_out:,} of them held out; the mean value is {found.value.mean():.3f}")
 

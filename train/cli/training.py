@@ -334,6 +334,7 @@ def sweep(
 
 @sweep_app.command("plot")
 def plot(
+    context: typer.Context,
     targets: Annotated[
         list[str],
         typer.Argument(metavar="DIR", help="The folder of a sweep; or folders of runs, to lay over one another."),
@@ -354,8 +355,7 @@ def plot(
 
     folders = [Path(target) for target in targets]
     if len(folders) == 1 and not RunFolder(folders[0]).exists():
-        if png is not None:
-            raise RlgoError("--png: expected folders of runs; the pictures of a sweep are in its folder")
+        refuse_unused(context, "for a sweep, which is drawn from its results into its folder", "png", "games", "seed")
         from train.runs.sweep import read_results
 
         print(*_draw_sweep(*read_results(folders[0])), sep="\n")

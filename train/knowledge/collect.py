@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import One, OrNone, checked
+from rlgo.base.bounds import One, checked
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder, write_atomically
 from rlgo.base.settings import BOARD_SIZE, COUNT, COUNT_OR_0, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, SEED
@@ -46,16 +46,10 @@ class GamesPlan(NamedTuple):
     komi: Annotated[float, KOMI] = DEFAULT_KOMI
     seed: Annotated[int, SEED] = 1  # of the openings, and of players whose specs set none
     opening_plies: Annotated[int, COUNT_OR_0] = 2  # random sensible moves at the start of each game; not learned
-    max_moves: Annotated[int | None, OrNone(COUNT)] = None  # plies after which a game is scored as it is
 
     def combine(self) -> None:
         """Reject openings that leave too little of a game."""
-        find_openings(f"random:{self.opening_plies}", self.size, self.komi, self.max_moves)
-
-    @property
-    def longest(self) -> int:
-        """`max_moves`, by default 3 for each point."""
-        return most_moves(self.size) if self.max_moves is None else self.max_moves
+        find_openings(f"random:{self.opening_plies}", self.size, self.komi)
 
     def recipe(self, programs: dict[str, Any]) -> dict[str, Any]:
         """Return everything that determines each game, which excludes the number of games.
@@ -69,13 +63,13 @@ class GamesPlan(NamedTuple):
             "komi": self.komi,
             "seed": self.seed,
             "opening_plies": self.opening_plies,
-            "max_moves": self.longest,
+            "max_moves": most_moves(self.size),
             **programs,
         }
 
     def tasks(self, finished: set[int], sgf: bool) -> Iterable[GameTask]:
         """Yield the games that are left to play."""
-        rules = GameRules(self.size, self.komi, self.longest, sgf=sgf, opinions=True)
+        rules = GameRules(self.size, self.komi, most_moves(self.size), sgf=sgf, opinions=True)
         openings = find_openings(f"random:{self.opening_plies}", self.size, self.komi)
         for number, opening in enumerate(itertools.islice(openings.sequence(self.seed), self.games), 1):
             if number not in finished:

@@ -65,8 +65,13 @@ class AnalysisEngine:
                 continue
             if "action" in question:
                 self._act(question)
-            else:
-                self._put(-int(question.get("priority", 0)), question)
+                continue
+            try:
+                urgency = -int(question.get("priority", 0))
+            except (TypeError, ValueError, OverflowError):
+                self._say({"id": question["id"], "error": "priority: expected an integer"})
+                continue
+            self._put(urgency, question)
         self._put(1 << 62, None)
 
     def _put(self, urgency: int, question: dict[str, Any] | None) -> None:

@@ -101,8 +101,8 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(rounds, "run_rounds", interrupted)
-    assert main(["network", "rounds", "mc_rave,sims=20", "--games", "6", "--out", str(tmp_path / "r")]) == 130
-    assert f"what is finished is in {tmp_path / 'r'}; run the same command again" in capsys.readouterr().err
+    assert main(["network", "rounds", "mc_rave,sims=20", "--games", "6", "--out", str(tmp_path)]) == 130
+    assert f"the rounds so far are in {tmp_path}; run the same command again to continue" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
