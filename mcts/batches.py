@@ -91,7 +91,7 @@ class Batches:
     workspaces : of the threads
     trees : one for all threads, or one each
     settings : of the search
-    batch_seconds : how long simulations wait until their batch is full; 0: as long as a slice
+    batch_ms : milliseconds that simulations wait until their batch is full; 0: as long as a slice
 
     Attributes
     ----------

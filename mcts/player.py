@@ -156,8 +156,11 @@ class TreeSearch(Player):
         self.resign, self.epsilon = PROBABILITY.check("resign", resign), PROBABILITY.check("epsilon", epsilon)
         self.name, self.sizes, self._size = name, (size,), size
         self.prior_search = OrNone(One(TdSearch)).check("prior_search", prior_search)
+        settings = One(Settings).check("settings", settings)
         if evaluator is not None and not callable(evaluator):
             raise RlgoError(f"evaluator = {shown(evaluator)}: expected a function")
+        if evaluator is not None and settings.action_value == ActionValue.FLAT:
+            raise RlgoError("evaluator: cannot be combined with flat Monte-Carlo, which has no tree")
         if isinstance(evaluator, LearnedEvaluator):  # simulations evaluate by it themselves
             settings = _with_learned(settings, evaluator)
             weights, patterns, evaluator = evaluator.weights or weights, evaluator.patterns or patterns, None
@@ -250,7 +253,7 @@ class TreeSearch(Player):
             self.simulations = simulations
         if not len(result.moves):
             return PASS
-        if won_by(game.to_play, self.chance(float(result.q[0]), game)) < self.resign:
+        if result.visits[0] > 0 and won_by(game.to_play, self.chance(float(result.q[0]), game)) < self.resign:
             return RESIGN
         move = self._choose(game, result)
         return move if self.prior_search is None else self.prior_search.explore(game, move)
@@ -282,16 +285,18 @@ class TreeSearch(Player):
         if not self.root.is_at(game):
             return [] if moves_to_try(game) else [Candidate(PASS, game.outcome, 1, [PASS])]
         result = self._read_result(0)
-        has_prior = self.settings.heuristic != Heuristic.NONE
-        prior_q = result.prior_q if has_prior else np.full(len(result.moves), np.nan)
+        prior, is_own = result.prior_q, self.settings.c_puct > 0 or game.to_play == BLACK
+        if self.settings.heuristic == Heuristic.NONE:
+            prior = np.full(len(result.moves), np.nan)
         lines = [result.line.tolist(), *([int(p)] for p in result.moves[1:])]
-        columns = zip(result.moves, result.q, result.visits, lines, prior_q, strict=True)
+        columns = zip(result.moves, result.q, result.visits, lines, prior if is_own else 1.0 - prior, strict=True)
         return [Candidate(int(p), float(q), int(n), line, float(h)) for p, q, n, line, h in columns if n > 0]
 
     def policy_target(self, game: Game) -> dict[int, int]:
         """Return what a policy should learn from the last search; without visits that only noise explains."""
         visits, s = super().policy_target(game), self.settings
-        if not visits or not self._has_noise() or s.puct_rule != PuctRule.ALPHAGO or s.action_value != ActionValue.MC:
+        is_plain = s.puct_rule == PuctRule.ALPHAGO and s.action_value == ActionValue.MC and not s.prior_n
+        if not visits or not self._has_noise() or not is_plain:
             return visits
         result = self._read_result(0)
         q = result.q if self.root.board.to_play == BLACK else 1.0 - result.q
@@ -352,9 +357,12 @@ class TreeSearch(Player):
     def analyses(self) -> dict[str, np.ndarray]:
         """Return maps by move: ``value`` Q and ``amaf`` Q~, both P(Black wins), ``visits`` as shares, ``prior`` H.
 
-        With a network of rlgo's own, ``policy``, and for each point ``owner``, P(Black owns it at the end).
+        With PUCT, it is ``policy`` P in place of ``prior``. With a network of rlgo's own, that is the network's, and
+        there is ``owner`` for each point, P(Black owns it at the end).
         """
         maps = empty_maps(self._size) if self.result is None else result_maps(self.result, self._size)
+        if self.settings.c_puct > 0:
+            maps["policy"] = maps.pop("prior")
         if self._network is not None and (answer := self.evaluation):
             maps |= {"policy": answer["policy"][:-1].reshape(self._size, -1), "owner": (1 + answer["ownership"]) / 2}
         return maps
@@ -535,10 +543,16 @@ class TreeSearch(Player):
         return read_result(root, self.trees, self.root.board.to_play, self.settings, simulations)
 
 
+def _check_use(settings: Settings) -> None:
+    """Raise RlgoError for an evaluator whose values nothing would use, without its policy."""
+    if settings.playouts and not settings.leaf_value:
+        raise RlgoError("evaluator: cannot be combined with leaf_value = 0, unless its policy is used")
+
+
 def _with_learned(settings: Settings, evaluator: LearnedEvaluator) -> Settings:
     """Return the settings with the heuristic that is compiled from the same weights and patterns."""
-    settings = One(Settings).check("settings", settings)
     if not settings.evaluator & Use.POLICY:
+        _check_use(settings)
         return settings
     if evaluator.patterns is None:
         return settings._replace(heuristic=Heuristic.RLGO)
@@ -547,26 +561,22 @@ def _with_learned(settings: Settings, evaluator: LearnedEvaluator) -> Settings:
 
 def _with_network(settings: Settings) -> Settings:
     """Return the settings for a network of ours: its policy as the heuristic, with Q_rlgo if that is part of it now."""
-    settings = One(Settings).check("settings", settings)
     if settings.evaluator != Use.BOTH:
         raise RlgoError("evaluator: cannot be combined with a network of rlgo's own; see network_value")
-    if settings.action_value == ActionValue.FLAT:
-        raise RlgoError("evaluator: cannot be combined with flat Monte-Carlo, which has no tree")
     before = settings.heuristic
     kind = Heuristic.RLGO_NETWORK if before in LEARNED_VALUES else Heuristic.NETWORK
-    return settings._replace(heuristic=kind, earlier_heuristic=before)
+    # The grandparent's values change, so that a prior from them could not be removed again.
+    after = 1 if before == Heuristic.GRANDFATHER else settings.network_after
+    return settings._replace(heuristic=kind, earlier_heuristic=before, network_after=after)
 
 
 def _complete(settings: Settings, size: int, has_evaluator: bool, shares_tree: bool) -> Settings:
     """Check the settings, and adapt them to the board, to an evaluator, and to whether threads share the tree."""
-    settings = One(Settings).check("settings", settings)
     use = settings.evaluator if has_evaluator else int(Use.NOTHING)
+    if has_evaluator and not use & Use.POLICY:
+        _check_use(settings)
     if settings.playouts and not settings.leaf_value:
         use &= ~int(Use.VALUE)
-    if has_evaluator and use == Use.NOTHING:
-        raise RlgoError("evaluator: cannot be combined with leaf_value = 0, unless its policy is used")
-    if has_evaluator and settings.action_value == ActionValue.FLAT:
-        raise RlgoError("evaluator: cannot be combined with flat Monte-Carlo, which has no tree")
     heuristic = int(Heuristic.EVALUATOR) if use & Use.POLICY else settings.heuristic
     if heuristic == Heuristic.EVALUATOR and not has_evaluator:
         raise RlgoError("heuristic = evaluator: expected an evaluator")

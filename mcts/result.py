@@ -104,7 +104,7 @@ def empty_maps(size: int) -> dict[str, np.ndarray]:
 
 
 def result_maps(result: TreeResult, size: int) -> dict[str, np.ndarray]:
-    """Return maps of the board, float64[size, size]: ``value`` Q, ``visits`` as a share, ``amaf`` Q~, ``prior`` H."""
+    """Return float64[size, size] by name: ``value`` Q, ``visits`` as a share, ``amaf`` Q~, ``prior`` H or P."""
     maps = empty_maps(size)
     shares = result.visits / max(1, int(result.visits.sum()))
     for name, column in zip(_MAPS, (result.q, shares, result.q_amaf, result.prior_q), strict=True):

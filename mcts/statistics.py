@@ -34,8 +34,8 @@ def tree_statistics(result: TreeResult, threads: SearchThreads, settings: Settin
     """Return the statistics of the root's moves, most visited first.
 
     The columns are ``value`` Q* (Q combined with Q~ by beta), ``visits`` N, their ``share``, ``q`` Q, ``q_amaf`` Q~,
-    ``n_amaf`` N~, ``beta`` and ``prior`` H; see MC-RAVE paper, equation 12 and Section 5. Columns that the algorithm
-    lacks are left out. The value contains no exploration bonus.
+    ``n_amaf`` N~, ``beta`` and ``prior`` H, or ``policy`` P of PUCT; see MC-RAVE paper, equation 12 and Section 5.
+    Columns that the algorithm lacks are left out. The value contains no exploration bonus.
 
     result : the result of the trees as they are now
     """
@@ -45,7 +45,7 @@ def tree_statistics(result: TreeResult, threads: SearchThreads, settings: Settin
         columns["value"], betas = _combined(result, settings, prior_visits(threads.trees, settings))
         columns |= {"q_amaf": result.q_amaf, "n_amaf": result.n_amaf.astype(np.float64), "beta": betas}
     if settings.heuristic != Heuristic.NONE:
-        columns["prior"] = result.prior_q
+        columns["policy" if settings.c_puct > 0 else "prior"] = result.prior_q
     lines = [principal_variation(threads.trees[0], int(p), settings.prior_n).tolist() for p in result.moves[:_LINES]]
     return SearchStatistics(
         "tree",

@@ -51,7 +51,7 @@ class Candidate(NamedTuple):
     value: float  # P(Black wins) after the move
     visits: int  # simulations behind the value, or positions of alpha-beta; 1 for a value function alone
     line: list[int]  # the principal variation, starting with this move
-    prior: float = math.nan  # the heuristic's value H(s, a), if there is one
+    prior: float = math.nan  # for the side to play: H(s, a) of a heuristic, or P(s, a) of a policy; NaN without
 
 
 class SearchStatistics(NamedTuple):

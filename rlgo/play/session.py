@@ -334,8 +334,7 @@ class GameSession:
         """
         color = self.game.to_play if color is None else color
         p = self._make_move(self._search(color, self._choose, timed=True, report=report, every=every), color)
-        if report is not None and self.last_search is not None and self.last_search.candidates:
-            report(self.last_search.candidates, self.last_search.game)
+        self._report_end(report)
         return p
 
     def clean_up(self, color: int | None = None) -> int:
@@ -343,9 +342,16 @@ class GameSession:
         color = self.game.to_play if color is None else color
         return self._make_move(self._search(color, self._choose_cleaning_up, timed=True), color)
 
-    def suggest(self, color: int | None = None) -> int:
-        """Let the player choose a move without playing it. The clock does not run."""
-        return self._search(self.game.to_play if color is None else color, self._choose)
+    def suggest(self, color: int | None = None, report: Report | None = None, every: float = REPORT_SECONDS) -> int:
+        """Let the player choose a move without playing it, see `genmove`. The clock does not run."""
+        color = self.game.to_play if color is None else color
+        p = self._search(color, self._choose, report=report, every=every)
+        self._report_end(report)
+        return p
+
+    def _report_end(self, report: Report | None) -> None:
+        if report is not None and self.last_search is not None and self.last_search.candidates:
+            report(self.last_search.candidates, self.last_search.game)
 
     def suggest_among(self, points: Iterable[int], color: int | None = None) -> int:
         """Let the player choose among some points without playing there. PASS if none of them is sensible."""
@@ -361,7 +367,7 @@ class GameSession:
 
     def undo(self, n: int = 1) -> None:
         """Take n moves back. RlgoError if there are fewer."""
-        if not 0 <= n <= len(self.game.moves):
+        if not 0 <= n <= self.game.n_played:
             raise RlgoError("cannot undo")
         if n:
             self.game.undo(n)

@@ -62,7 +62,7 @@ class TwoPhase(Player):
         assert first.sizes is not None
         self.name, self.sizes = name, first.sizes
         if self.seconds is not None:
-            first.seconds = self.seconds / 2
+            first.seconds = shorter(first.seconds, self.seconds / 2)
         self.result: AlphaBetaResult | None = None
         self._position: tuple[int, ...] = ()  # the position that `result` belongs to
         self._is_warm = False
@@ -94,6 +94,10 @@ class TwoPhase(Player):
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
         """Let the first phase learn ahead of time; the second one will search with it."""
         self.first.ponder(game, stop)
+
+    def searched(self) -> int:
+        """Return the simulations of the first phase."""
+        return self.first.searched()
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Rank the moves by the value that was learned; alpha-beta's move comes first, with what it found."""

@@ -261,6 +261,10 @@ def test_only_what_the_setting_names_is_used():
         TreeSearch(SIZE, PLAIN._replace(evaluator=Use.VALUE), evaluator=by_hash)
     with pytest.raises(RlgoError, match="flat Monte-Carlo"):
         TreeSearch(SIZE, ALGORITHMS["mc"], evaluator=by_hash)
+    with pytest.raises(RlgoError, match="flat Monte-Carlo"):
+        TreeSearch(SIZE, ALGORITHMS["mc"], evaluator=LearnedEvaluator(w))
+    with pytest.raises(RlgoError, match="leaf_value = 0"):
+        TreeSearch(SIZE, PLAIN._replace(evaluator=Use.VALUE), evaluator=LearnedEvaluator(w))
     with pytest.raises(RlgoError, match="heuristic = evaluator: expected an evaluator"):
         TreeSearch(SIZE, PLAIN._replace(heuristic="evaluator"))
 

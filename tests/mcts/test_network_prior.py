@@ -208,6 +208,11 @@ def test_what_cannot_be_combined_with_a_network():
         TreeSearch(SIZE, SETTINGS._replace(leaf_value=0.5), 1, evaluator=NETWORK)
 
 
+def test_a_prior_that_could_not_be_removed_again_is_not_given_first():
+    by_grandparent = SETTINGS._replace(heuristic=Heuristic.GRANDFATHER, network_after=8)
+    assert search_of(by_grandparent).settings.network_after == 1
+
+
 def test_what_it_says_about_the_root_is_shown():
     game = game_after("C3", "B2", "D4")
     search = search_of()

@@ -8,6 +8,7 @@ from tree_tools import SIZE, PatientSearch, game_after
 
 from mcts.settings import ALGORITHMS, Heuristic, RaveSchedule, Resources
 from mcts.tree import edges_of, find_edge, memory_of, nodes_in
+from rlgo.go.board import BLACK
 from rlgo.go.game import Game
 
 SETTINGS = {
@@ -19,6 +20,7 @@ SETTINGS = {
     "rave": ALGORITHMS["rave"],
     "uct": ALGORITHMS["uct"],
 }
+PUCT = ALGORITHMS["puct"]._replace(heuristic=Heuristic.HANDCRAFTED)
 
 
 def searched(name: str, n: int = 300) -> tuple[PatientSearch, Game]:
@@ -73,6 +75,25 @@ def test_columns_that_an_algorithm_lacks_are_left_out():
     assert set(searched("uct")[0].statistics(game_after("C3", "D3")).columns) == {"value", "visits", "share", "q"}
     assert "prior" not in searched("mc_rave")[0].statistics(game_after("C3", "D3")).columns
     assert "prior" in searched("prior")[0].statistics(game_after("C3", "D3")).columns
+    player, game = PatientSearch(SIZE, PUCT, 50, seed=1), game_after("C3")
+    player.search(game)
+    columns = player.statistics(game).columns
+    assert "prior" not in columns
+    assert columns["policy"].sum() == pytest.approx(1, abs=0.01)
+    assert set(player.analyses()) == {"value", "amaf", "visits", "policy"}
+
+
+@pytest.mark.parametrize("moves", [("C3",), ("C3", "D3")])
+def test_the_prior_of_a_candidate_is_that_of_the_player(moves):
+    game = game_after(*moves)
+    for settings in (PUCT, SETTINGS["prior"]):
+        player = PatientSearch(SIZE, settings, 300, seed=1)
+        player.search(game)
+        by_move = dict(zip(player.result.moves.tolist(), player.result.prior_q.tolist(), strict=True))
+        for candidate in player.candidates(game):
+            h = by_move[candidate.move]
+            is_own = settings is PUCT or game.to_play == BLACK
+            assert candidate.prior == pytest.approx(h if is_own else 1 - h)
 
 
 def test_lines_and_depth():

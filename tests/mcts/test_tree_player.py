@@ -68,6 +68,14 @@ def test_a_search_ends_when_it_is_told_to_or_decided():
     assert set(decided.analyses()) == {"value", "amaf", "visits", "prior"}
 
 
+def test_without_a_simulation_nobody_resigns(monkeypatch):
+    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 50, resign=0.9, seed=1)
+    found = search.search(Game(SIZE))
+    empty = found._replace(visits=np.zeros_like(found.visits), q=np.full_like(found.q, np.nan))
+    monkeypatch.setattr(search, "search", lambda _: empty)
+    assert search.genmove(Game(SIZE)) == found.moves[0]
+
+
 def test_no_simulations_are_none():
     search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 50, seed=1)
     assert search.search(game_after("C3"), Budget(0)).simulations == 0

@@ -70,9 +70,9 @@ def info_line(candidates: Sequence[Candidate], game: Game, player: Player) -> st
     """Format candidates: ``info move D4 visits 321 winrate 5312 prior 900 lcb 4766 order 0 pv D4 E5 info move ...``.
 
     winrate, prior and lcb are in 1/10,000, for the side to play. winrate and lcb are chances of winning, see
-    `Player.chance`. The prior is H, a value; in Leela Zero it is the probability of playing the move. lcb belongs to
-    the lower end of the 95 % interval if the value is a mean of `visits` games, as in a tree search; for other players
-    it means little.
+    `Player.chance`. The prior is the probability of playing the move, as in Leela Zero, for a search with a policy, and
+    else H, a value. lcb belongs to the lower end of the 95 % interval if the value is a mean of `visits` games, as in a
+    tree search; for other players it means little.
     """
     return " ".join(_info(c, order, game, player) for order, c in enumerate(candidates))
 
@@ -83,7 +83,7 @@ def _info(candidate: Candidate, order: int, game: Game, player: Player) -> str:
     name = to_vertex(candidate.move, game.size)
     parts = [f"info move {name} visits {candidate.visits} winrate {_per_10_000(mine)}"]
     if not math.isnan(candidate.prior):
-        parts.append(f"prior {_per_10_000(won_by(game.to_play, candidate.prior))}")
+        parts.append(f"prior {_per_10_000(candidate.prior)}")
     line = vertices(candidate.line[:LINE_MOVES], game.size)
     return " ".join([*parts, f"lcb {_per_10_000(low)} order {order} pv {line}"])
 

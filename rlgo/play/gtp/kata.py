@@ -10,7 +10,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from rlgo.base.errors import RlgoError
@@ -120,14 +120,22 @@ def analyze(session: GameSession, args: list[str], stream: Stream) -> None:
         time.sleep(POLL_SECONDS)
 
 
-@command("kata-genmove_analyze", "kata-search_analyze", streams=True)
+@command("kata-genmove_analyze", streams=True)
 def genmove_analyze(session: GameSession, args: list[str], stream: Stream) -> None:
     """Choose a move and play it, reporting as KataGo does during the search."""
+    _report_choice(session, args, stream, session.genmove)
+
+
+@command("kata-search_analyze", streams=True)
+def search_analyze(session: GameSession, args: list[str], stream: Stream) -> None:
+    """Choose a move, and report it like `kata-genmove_analyze`, without playing it."""
+    _report_choice(session, args, stream, session.suggest)
+
+
+def _report_choice(session: GameSession, args: list[str], stream: Stream, choose: Callable[..., int]) -> None:
     wish = parse_wish(args, session.game.to_play)
     stream.write()
-    p = session.genmove(
-        wish.color, lambda found, game: stream.write(_line(found, game, session.player, wish)), wish.every
-    )
+    p = choose(wish.color, lambda found, game: stream.write(_line(found, game, session.player, wish)), wish.every)
     stream.write(f"play {move_text(p, session.game.size)}")
 
 
@@ -176,7 +184,7 @@ def move_infos(found: Sequence[Candidate], game: Game, player: Player, color: in
             won_by(color, player.chance(v, game)) for v in (min(1.0, max(0.0, c.value)), least_value(c, game))
         )
         mean = Ownership.after(game, [(c.line or [c.move], 1.0)], _PLAYOUTS).score if order < _SCORED else score
-        prior = 0.0 if math.isnan(c.prior) else won_by(game.to_play, c.prior)
+        prior = 0.0 if math.isnan(c.prior) else c.prior
         pv = vertices(c.line[:LINE_MOVES] or [c.move], game.size).split()
         infos.append(MoveInfo(to_vertex(c.move, game.size), c.visits, chance, least, prior, sign * mean, order, pv))
     return infos

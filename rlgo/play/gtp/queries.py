@@ -21,7 +21,11 @@ from rlgo.play.gtp.kata import check_rules, move_infos, owners_of
 from rlgo.play.player import Candidate, won_by
 from rlgo.play.session import REPORT_SECONDS, GameSession, MakePlayer, print_bug
 
-_KNOWN = ("terminate", "terminate_all", "query_version", "clear_cache", "query_models")
+# What requests are answered with, besides themselves.
+_ACTIONS: dict[str, dict[str, Any]] = {
+    "terminate": {}, "terminate_all": {}, "query_version": {"version": "1.16.0", "git_hash": "rlgo"}, "clear_cache": {},
+    "query_models": {"models": []},
+}  # fmt: skip
 
 
 class AnalysisEngine:
@@ -37,7 +41,8 @@ class AnalysisEngine:
         self._make, self._write = make, write
         self._sessions: dict[int, GameSession] = {}
         self._questions: queue.PriorityQueue[tuple[int, int, dict[str, Any] | None]] = queue.PriorityQueue()
-        self._stopped: set[str] = set()  # ids of questions to be ended
+        self._open: set[str] = set()  # ids of questions without their last answer
+        self._stopped: set[str] = set()  # ids of those to be ended
         self._read = 0
 
     def run(self, lines: Iterable[str]) -> None:
@@ -71,6 +76,7 @@ class AnalysisEngine:
             except (TypeError, ValueError, OverflowError):
                 self._say({"id": question["id"], "error": "priority: expected an integer"})
                 continue
+            self._open.add(question["id"])
             self._put(urgency, question)
         self._put(1 << 62, None)
 
@@ -80,14 +86,24 @@ class AnalysisEngine:
 
     def _act(self, question: dict[str, Any]) -> None:
         action = question["action"]
+        if action not in _ACTIONS:
+            self._say({"id": question["id"], "error": f"action {action!r}: expected one of {', '.join(_ACTIONS)}"})
+            return
         if action == "terminate":
             self._stopped.add(str(question.get("terminateId")))
-        elif action not in _KNOWN:
-            self._say({"id": question["id"], "error": f"action {action!r}: expected one of {', '.join(_KNOWN)}"})
+        elif action == "terminate_all":
+            self._stopped |= self._open
+        elif action == "clear_cache":  # between two searches
+            self._put(-(1 << 62), question)
             return
-        self._say({**question, **({"version": "1.16.0", "git_hash": "rlgo"} if action == "query_version" else {})})
+        self._say({**question, **_ACTIONS[action]})
 
     def _answer(self, question: dict[str, Any]) -> None:
+        if "action" in question:  # clear_cache
+            for session in self._sessions.values():
+                session.player.new_game()
+            self._say(question)
+            return
         try:
             game = game_of(question)
             turns = question.get("analyzeTurns", [len(game.moves)])
@@ -100,6 +116,7 @@ class AnalysisEngine:
         except Exception as error:
             print_bug()
             self._say({"id": question["id"], "error": f"internal error: {type(error).__name__}"})
+        self._open.discard(question["id"])
         self._stopped.discard(question["id"])
 
     def _search(self, question: Mapping[str, Any], game: Game, turn: int) -> None:

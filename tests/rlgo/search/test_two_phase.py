@@ -102,6 +102,10 @@ def test_two_phases_share_the_time():
     assert both.genmove(game) in game.sensible_moves()
     assert first.tally.simulations > 0
     assert both.result.depth >= 1
+    assert both.searched() == first.searched() > 0
+    TwoPhase(TdSearch(SIZE, simulations=None, seconds=0.1, seed=1), depth=None, seconds=10)
+    short = TdSearch(SIZE, simulations=None, seconds=0.1, seed=1)
+    assert TwoPhase(short, depth=None, seconds=10).first.seconds == 0.1
 
 
 def test_without_time_the_first_phase_moves():

@@ -92,11 +92,25 @@ def test_an_engine_judges(tmp_path: Path, style: str, rate: str) -> None:
     spec = f"gtp:{engine(tmp_path, style, rate)}"
     path = tmp_path / "own.txt"
     path.write_text("C3 B2\t0.1\nC3\t0.9\nC2\t0.8\n")
-    judgement = judge_openings(path, PLAN._replace(judge=spec, low=0.4, high=0.5, total=100), progress=False)
+    judgement = judge_openings(path, PLAN._replace(judge=spec, low=0.4, high=0.5), progress=False)
     assert [opening.chance for opening in judgement.openings] == pytest.approx([0.42, 0.58, 0.58])
     assert judgement.inside == 1
     assert judgement.correlation > 0.98
     assert "1 of 3 openings in the band" in str(judgement)
+    assert len(judge_openings(path, PLAN._replace(judge=spec), 2, progress=False).openings) == 2
+    assert len(judge_openings("random:1", PLAN._replace(judge=spec), 7, progress=False).openings) == 7
+
+
+def test_a_file_without_openings_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text("no line")
+    with pytest.raises(RlgoError, match=r"own.jsonl: damaged, or not a file of openings"):
+        make_openings(PLAN, path, progress=False)
+    path.unlink()
+    make_openings(PLAN._replace(total=1), path, progress=False)
+    path.write_text(path.read_text().splitlines()[0] + "\n")
+    with pytest.raises(RlgoError, match=r"own.jsonl: has no openings yet"):
+        judge_openings(path, PLAN, progress=False)
 
 
 def test_our_own_engine_judges() -> None:
@@ -140,7 +154,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     out = str(tmp_path / "own.jsonl")
     argv = ["openings", "make", "-o", out, "--count", "2", "--size", "5", "--plies", "2", "--judge", "mc_rave,sims=40"]
     assert main([*argv, "--band", "0.1-0.9"]) == 0
-    assert "2 openings, 2 of them new" in capsys.readouterr().out
+    assert "2 new openings, 2 in all" in capsys.readouterr().out
     assert main(["match", "random", "random", "--games", "4", "--size", "5", "--openings", out]) == 0
     assert f"openings: {out}" in capsys.readouterr().out
     assert main(["openings", "judge", out, "--size", "5", "--judge", "mc_rave,sims=40", "--band", "0.1-0.9"]) == 0

@@ -290,6 +290,8 @@ def test_records_of_another_match_are_refused_again_and_again(tmp_path: Path) ->
         with pytest.raises(RlgoError, match="games: contains records of other games"):
             play_match("random", "random", 2, seed=2, sgf=folder, results=results, **FIVE)
     assert not results.exists()
+    with pytest.raises(RlgoError, match="games: contains records of other games"):  # before games are calibrated
+        play_match("nosuch", "nosuch", 2, seed=2, sgf=folder, **FIVE)
 
 
 def test_records_of_another_match_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,10 +31,10 @@ def test_analysis_tells_what_was_found(command: str, args: str) -> None:
 def test_analysis_is_for_the_colour_to_play() -> None:
     gtp = Controller(Thinker())
     answer = gtp.ok("lz-analyze w 10")
-    assert "info move A1 visits 40 winrate 3750 prior 7500" in answer
+    assert "info move A1 visits 40 winrate 3750 prior 2500" in answer  # a prior is the player's own
     assert gtp.game.to_play == BLACK
     gtp.ok("play b A1")
-    assert "info move B1 visits 40 winrate 3750 prior 7500 lcb 2250 order 0 pv B1 C1" in gtp.ok("lz-analyze")
+    assert "info move B1 visits 40 winrate 3750 prior 2500 lcb 2250 order 0 pv B1 C1" in gtp.ok("lz-analyze")
 
 
 @pytest.mark.parametrize("args", ["x", "b x", "b -5", "interval", "b 1.5", "b 99999999", "avoid b A1 3"])

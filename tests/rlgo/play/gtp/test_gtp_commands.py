@@ -321,6 +321,17 @@ def test_a_bug_at_the_end_of_a_game_leaves_the_move(capsys: pytest.CaptureFixtur
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
+def test_undo_goes_on_before_stones_that_a_record_adds(tmp_path):
+    file = tmp_path / "game.sgf"
+    file.write_text("(;SZ[9];B[ee];W[dd];AB[aa])")
+    gtp = Controller(RandomPlayer(1))
+    gtp.ok(f"loadsgf {file}")
+    gtp.ok("undo")
+    assert [gtp.ok(f"color {vertex}") for vertex in ("E5", "D6", "A9")] == ["black", "empty", "empty"]
+    gtp.ok("undo")
+    assert gtp.fail("undo") == "cannot undo"
+
+
 def test_undo_after_a_record_that_white_begins(tmp_path):
     file = tmp_path / "game.sgf"
     file.write_text("(;SZ[9]PL[W])")

@@ -84,6 +84,14 @@ def test_genmove_plays() -> None:
     assert len(gtp.game.moves) == 1
 
 
+def test_a_search_chooses_and_does_not_play() -> None:
+    gtp = engine()
+    answer = str(gtp.engine.handle("kata-search_analyze b 10 ownership true"))
+    assert answer.endswith("play A1\n\n")
+    assert "ownership" in answer
+    assert gtp.game.moves == []
+
+
 def test_what_is_known_without_a_search() -> None:
     gtp = engine()
     words = gtp.ok("kata-raw-nn 0").split()
@@ -155,6 +163,32 @@ def test_several_turns_views_and_actions() -> None:
     assert by_turn[2]["rootInfo"]["winrate"] == pytest.approx(0.7)
     assert any(answer.get("version") for answer in found)
     assert sum("error" in answer for answer in found) == 3
+
+
+@pytest.mark.parametrize("priority", [None, "high", float("inf")])
+def test_a_bad_priority_is_no_end(priority: object) -> None:
+    bad, good = answers({**QUESTION, "priority": priority, "id": "x"}, {**QUESTION, "priority": 3})
+    assert bad == {"id": "x", "error": "priority: expected an integer"}
+    assert good["id"] == "a"
+
+
+def test_all_questions_can_be_stopped() -> None:
+    endless = [{**QUESTION, "id": name, "maxVisits": 10**9} for name in "ab"]
+    found = answers(*endless, {"id": "t", "action": "terminate_all"})
+    assert sorted(answer["id"] for answer in found) == ["a", "b", "t"]
+
+
+def test_the_cache_can_be_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    forgotten: list[bool] = []
+    monkeypatch.setattr(Counter, "new_game", lambda _: forgotten.append(True))
+    said: list[dict] = []
+    asked = AnalysisEngine(lambda _: Counter(), lambda line: said.append(json.loads(line)))
+    asked.run([json.dumps(QUESTION)])
+    before = len(forgotten)
+    asked.run([json.dumps({"id": "c", "action": "clear_cache"})])
+    assert len(forgotten) == before + 1
+    assert said[-1] == {"id": "c", "action": "clear_cache"}
+    assert answers({"id": "m", "action": "query_models"})[0]["models"] == []
 
 
 def test_a_question_that_is_stopped_is_answered_with_what_there_is() -> None:
