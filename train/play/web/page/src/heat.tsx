@@ -29,7 +29,7 @@ export const QUANTITIES: Record<string, Quantity> = {
   n_amaf: count("N~", "N~ (AMAF count)", "simulations in which the colour played the move at any time"),
   beta: share("β", "β, weight of AMAF", "weight of Q~ against Q, in per cent"),
   prior: value("prior", "prior H", "what the heuristic believed before the search, in per cent"),
-  policy: share("P %", "policy of the network", "the network's probability of the move, before any search, in per cent"),
+  policy: share("P %", "policy", "the probability of the move by the policy or the network, before any search, in per cent"),
   long_term: value("long", "long-term memory", "value by the long-term memory alone, in per cent"),
   short_term: value("short", "short-term memory", "value by the short-term memory alone, in per cent"),
   searched: value("searched", "searched value", "value of the move at the last depth; a bound, except for the best move"),
