@@ -19,7 +19,7 @@ from rlgo.base.bounds import One, OrNone
 from rlgo.base.errors import RlgoError, cut, shown
 from rlgo.features.weights import Weights
 from rlgo.go.board import PASS
-from rlgo.go.positions import HISTORY, Positions
+from rlgo.go.positions import HISTORY, Positions, places_of
 from rlgo.learning.value import ValueFunction
 from rlgo.moves.patterns import Patterns
 
@@ -226,11 +226,6 @@ class LearnedEvaluator:
         policy = np.zeros((len(positions), positions.size**2 + 1), np.float32)
         for i, board in enumerate(positions.arrays.boards):
             last_but_one = max(PASS, int(positions.last_moves[i, 1]))
-            for p, probability in patterns.probabilities([board], last_but_one)[0].items():
-                policy[i, index_of(p, positions.size)] = probability
+            (found,) = patterns.probabilities([board], last_but_one)
+            policy[i, places_of(np.array([*found]), positions.size)] = [*found.values()]
         return policy
-
-
-def index_of(p: int, size: int) -> int:
-    """Return the place of a move in a policy: row by row from A1, the pass last."""
-    return size * size if p == PASS else (p // (size + 1) - 1) * size + p % (size + 1) - 1

@@ -157,10 +157,7 @@ class TreeSearch(Player):
         self.name, self.sizes, self._size = name, (size,), size
         self.prior_search = OrNone(One(TdSearch)).check("prior_search", prior_search)
         settings = One(Settings).check("settings", settings)
-        if evaluator is not None and not callable(evaluator):
-            raise RlgoError(f"evaluator = {shown(evaluator)}: expected a function")
-        if evaluator is not None and settings.action_value == ActionValue.FLAT:
-            raise RlgoError("evaluator: cannot be combined with flat Monte-Carlo, which has no tree")
+        _check_evaluator(evaluator, settings)
         if isinstance(evaluator, LearnedEvaluator):  # simulations evaluate by it themselves
             settings = _with_learned(settings, evaluator)
             weights, patterns, evaluator = evaluator.weights or weights, evaluator.patterns or patterns, None
@@ -541,6 +538,14 @@ class TreeSearch(Player):
         """Return the result according to the trees' current statistics."""
         root = self.threads.root_edges()
         return read_result(root, self.trees, self.root.board.to_play, self.settings, simulations)
+
+
+def _check_evaluator(evaluator: Any, settings: Settings) -> None:
+    """Raise RlgoError for an evaluator that is none, or has no tree to be used in."""
+    if evaluator is not None and not callable(evaluator):
+        raise RlgoError(f"evaluator = {shown(evaluator)}: expected a function")
+    if evaluator is not None and settings.action_value == ActionValue.FLAT:
+        raise RlgoError("evaluator: cannot be combined with flat Monte-Carlo, which has no tree")
 
 
 def _check_use(settings: Settings) -> None:

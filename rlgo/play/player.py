@@ -18,8 +18,9 @@ from rlgo.base.settings import PROBABILITY
 from rlgo.compiler.jit import seed_sequence
 from rlgo.go.board import BLACK, PASS, new_board
 from rlgo.go.clock import Clock, TimeSettings
-from rlgo.go.coords import to_row_col, to_vertex
+from rlgo.go.coords import to_vertex
 from rlgo.go.game import Game
+from rlgo.go.positions import places_of
 from rlgo.play.calibration import Calibration
 
 if TYPE_CHECKING:
@@ -420,14 +421,9 @@ def ranked(game: Game, values: np.ndarray, visits: int = 1) -> list[Candidate]:
     """
     sign = -1 if game.to_play == BLACK else 1
     moves = moves_to_try(game) or [PASS]
-    places = places_of(moves, game.size)
+    places = places_of(np.array(moves), game.size)
     candidates = [Candidate(p, float(values[i]), visits, [p]) for p, i in zip(moves, places, strict=True)]
     return sorted(candidates, key=lambda candidate: sign * candidate.value)
-
-
-def places_of(moves: list[int], size: int) -> list[int]:
-    """Return the indices of moves in an array ordered by row * size + col, then PASS."""
-    return [-1 if p == PASS else int(np.dot(to_row_col(p, size), (size, 1))) for p in moves]
 
 
 def greedy_move(game: Game, values: np.ndarray, rng: np.random.Generator) -> int:
@@ -440,7 +436,7 @@ def greedy_move(game: Game, values: np.ndarray, rng: np.random.Generator) -> int
     moves = moves_to_try(game)
     if not moves:
         return PASS
-    mine = values[places_of(moves, game.size)]
+    mine = values[places_of(np.array(moves), game.size)]
     best = mine.max() if game.to_play == BLACK else mine.min()
     return moves[rng.choice(np.flatnonzero(mine == best))]
 

@@ -58,6 +58,7 @@ from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK, PASS, outcome, play
 from rlgo.go.clock import seconds_for
 from rlgo.go.game import Game
+from rlgo.go.positions import places_of
 from rlgo.go.rules import check_max_moves, make_rules
 from rlgo.learning.change_log import ChangeLog, catch_up, clear, exchange, make_change_logs
 from rlgo.learning.learner import add_up
@@ -75,7 +76,6 @@ from rlgo.play.player import (
     check_size,
     greedy_move,
     moves_to_try,
-    places_of,
     ranked,
     won_by,
 )
@@ -409,7 +409,7 @@ class TdSearch(Player):
     def _statistics(self, game: Game, short_term: np.ndarray, parts: dict[str, np.ndarray]) -> SearchStatistics:
         """Return the statistics of a memory, float32[K], with V after each move by each part."""
         candidates = self.candidates(game)
-        places = places_of([c.move for c in candidates], self.features.size)
+        places = places_of(np.array([c.move for c in candidates]), self.features.size)
         columns = {"value": np.array([c.value for c in candidates])}
         return SearchStatistics(
             "memory",
@@ -488,7 +488,7 @@ class TdSearch(Player):
         if budget.seconds is not None and len(moves) < 2:
             budget.seconds = min(budget.seconds, SLICE_SECONDS)
         elif self.limit is not None and self.spare > 0:
-            places, limit = places_of(moves, game.size), self.limit
+            places, limit = places_of(np.array(moves), game.size), self.limit
 
             def review() -> float:
                 v = np.clip(self.evaluate(game)[places], _CERTAIN, 1 - _CERTAIN)

@@ -10,7 +10,7 @@ from board_data import from_diagram
 from tree_tools import SIZE, PatientSearch, at, game_after, random_weights, replayed, set_root, value_index
 
 import mcts
-from mcts.evaluator import LearnedEvaluator, evaluate, index_of, read_answers
+from mcts.evaluator import LearnedEvaluator, evaluate, read_answers
 from mcts.handcrafted import judge
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Heuristic, Resources, Use
@@ -144,7 +144,7 @@ def test_a_policy_becomes_h_by_the_settings():
             search = TreeSearch(SIZE, settings, 1, evaluator=evaluator, seed=1)
             search.set_root(game, game.sensible_moves())
             root = edges_of(search.trees[0], 0)
-            p = by_hash(Positions.of(game))["policy"][0][[index_of(int(m), SIZE) for m in root.move]]
+            p = by_hash(Positions.of(game))["policy"][0][[value_index(int(m)) for m in root.move]]
             h = sigma_of(0.7 * np.log(len(p) * p / p.sum()) - 0.1)
             h = h if game.to_play == BLACK else 1 - h
             np.testing.assert_allclose(root.prior_q, h, atol=2e-5)
@@ -169,7 +169,7 @@ def test_values_of_actions_are_h_as_they_are():
             sign = 1 if board.to_play == BLACK else -1
             for p in [*range(1, (SIZE + 1) ** 2), PASS]:
                 if p == PASS or board.color[p] == 0:
-                    q[i, index_of(p, SIZE)] = sigma(sign * judge(board, p, mogo_patterns()))
+                    q[i, value_index(p)] = sigma(sign * judge(board, p, mogo_patterns()))
         return {"q": q}
 
     game = game_after("C3")
@@ -233,11 +233,11 @@ def test_learned_values_and_patterns_are_compiled():
     value, patterns = ValueFunction(w), load_patterns(shipped_patterns(9))
     both = LearnedEvaluator(w, patterns)(Positions.of([game, game_after("C3", "B2")]))
     assert both["value"][0] == value.value(game)
-    assert both["policy"][0][index_of(at("B2"), SIZE)] == pytest.approx(
+    assert both["policy"][0][value_index(at("B2"))] == pytest.approx(
         patterns.probabilities([game.board])[0][at("B2")]
     )
     q = LearnedEvaluator(w)(Positions.of(game))["q"][0]
-    assert q[index_of(at("B2"), SIZE)] == value.afterstates(game)[value_index(at("B2"))]
+    assert q[value_index(at("B2"))] == value.afterstates(game)[value_index(at("B2"))]
     with pytest.raises(RlgoError, match="expected at least one of them"):
         LearnedEvaluator()
 

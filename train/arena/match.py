@@ -253,15 +253,22 @@ def play_match(
         return _play_fast(a, b, settings, progress=progress)
     if jobs > 1 or cluster:
         _check_elsewhere(a, b, settings)
-    if records is not None:
-        # A match with a results file has begun. It may have records before it has games, as they are written first.
-        check_records(records, is_new=path is None or not path.exists() or path.stat().st_size == 0)
+    _check_sgf_folder(records, path)
     found = _equal_time(a, b, settings, path, progress=progress) if equal_time else None
     match = _Match((a, b if found is None else found.spec), settings, records, found)
     match.prepare()
     with open_results(path, match.header, settings.size) as kept:
         interrupted = match.play(kept, jobs, cluster, progress=progress)
         return match.result(match.own(kept), interrupted=interrupted)
+
+
+def _check_sgf_folder(records: Path | None, results: Path | None) -> None:
+    """Raise RlgoError if a new match finds records in its folder.
+
+    A match with a results file has begun. It may have records before it has games, because they are written first.
+    """
+    if records is not None:
+        check_records(records, is_new=results is None or not results.exists() or results.stat().st_size == 0)
 
 
 def _check_elsewhere(a: str | Player, b: str | Player, settings: MatchSettings) -> None:

@@ -330,6 +330,13 @@ def _draw(png: Path, result: Analysis | Curve, top: int) -> None:
         analysis_picture(png, result, top)
 
 
+def _check_different(file: Path, sgf: Path | None, json_file: Path | None, png: Path | None) -> None:
+    """Raise RlgoError if a file would be written over another one; --sgf may be the record itself."""
+    for name, output in {"--json": json_file, "--png": png}.items():
+        check_different(("POSITION.sgf", file), (name, output))
+        check_different(("--sgf", sgf), (name, output))
+
+
 @app.command("analyze")
 def analyze(
     file: Annotated[Path, typer.Argument(metavar="POSITION.sgf", help="A game record; its last position is analysed.")],
@@ -368,9 +375,7 @@ def analyze(
     """
     check_outputs(json_file, png)
     check_writable(sgf, "--sgf")
-    for name, output in {"--json": json_file, "--png": png}.items():
-        check_different(("POSITION.sgf", file), (name, output))
-        check_different(("--sgf", sgf), (name, output))
+    _check_different(file, sgf, json_file, png)
     if sgf is not None and not whole_game:
         raise RlgoError("--sgf: expected --game with it")
 
