@@ -330,8 +330,10 @@ def _draw(png: Path, result: Analysis | Curve, top: int) -> None:
         analysis_picture(png, result, top)
 
 
-def _check_different(file: Path, sgf: Path | None, json_file: Path | None, png: Path | None) -> None:
-    """Raise RlgoError if a file would be written over another one; --sgf may be the record itself."""
+def _check_files(file: Path, sgf: Path | None, json_file: Path | None, png: Path | None) -> None:
+    """Raise RlgoError if a file cannot be written, or would be over another one; --sgf may be the record itself."""
+    check_outputs(json_file, png)
+    check_writable(sgf, "--sgf")
     for name, output in {"--json": json_file, "--png": png}.items():
         check_different(("POSITION.sgf", file), (name, output))
         check_different(("--sgf", sgf), (name, output))
@@ -373,9 +375,7 @@ def analyze(
     that do not state theirs. Ctrl-C ends the search and shows its result so far. --sgf writes all that the record had,
     and comments, marks and better moves, for Sabaki, KaTrain and others.
     """
-    check_outputs(json_file, png)
-    check_writable(sgf, "--sgf")
-    _check_different(file, sgf, json_file, png)
+    _check_files(file, sgf, json_file, png)
     if sgf is not None and not whole_game:
         raise RlgoError("--sgf: expected --game with it")
 
