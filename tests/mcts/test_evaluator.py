@@ -233,9 +233,7 @@ def test_learned_values_and_patterns_are_compiled():
     value, patterns = ValueFunction(w), load_patterns(shipped_patterns(9))
     both = LearnedEvaluator(w, patterns)(Positions.of([game, game_after("C3", "B2")]))
     assert both["value"][0] == value.value(game)
-    assert both["policy"][0][value_index(at("B2"))] == pytest.approx(
-        patterns.probabilities([game.board])[0][at("B2")]
-    )
+    assert both["policy"][0][value_index(at("B2"))] == pytest.approx(patterns.probabilities([game.board])[0][at("B2")])
     q = LearnedEvaluator(w)(Positions.of(game))["q"][0]
     assert q[value_index(at("B2"))] == value.afterstates(game)[value_index(at("B2"))]
     with pytest.raises(RlgoError, match="expected at least one of them"):

@@ -20,7 +20,7 @@ from rlgo.base.bounds import One, OrNone, Place, Switch
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import ELSEWHERE, check_folder, make_folder
 from rlgo.base.settings import WORKERS
-from train.arena.openings import find_openings
+from train.arena.openings import Openings, find_openings
 from train.experiments import counts, curves, games, sequential
 from train.experiments.model import Experiment
 from train.experiments.raw import RawResults, read_raw, write_raw
@@ -96,6 +96,7 @@ def check_run(
     if e.minutes and (add or only or not play):
         given = next(option for is_given, option in ((add, "--add"), (only, "--only"), (True, "--played")) if is_given)
         raise RlgoError(f"{given} cannot be combined with --minutes")
+    _openings_of(e)
     if add and before is None:
         raise RlgoError(f"{path}: does not exist: expected raw results to add games to")
     if e.minutes:
@@ -150,10 +151,15 @@ def _run(
             return counts.count(e)
 
 
+def _openings_of(e: Experiment) -> tuple[Any, Openings]:
+    """Return what has the board of an experiment's games, and how they begin."""
+    board = e.settings if e.reference is None else e.reference.config.board
+    return board, find_openings(e.settings.openings, board.size, board.komi)
+
+
 def _header(e: Experiment, seconds: float) -> dict[str, Any]:
     """Return the header of raw results; `seconds` is the time they took."""
-    board = e.settings if e.reference is None else e.reference.config.board
-    openings = find_openings(e.settings.openings, board.size, board.komi)
+    board, openings = _openings_of(e)
     return {
         "experiment": e.name,
         "kind": e.settings.kind,

@@ -132,8 +132,8 @@ def run(
     before : its earlier raw results, whose looks count
     now : returns the time in seconds
     """
-    end = now() + 60 * e.minutes
     lines = train_runs(e, labelled_runs(e), jobs, progress)[1] if e.runs else []
+    end = now() + 60 * e.minutes
     make_folder(games_folder(e))
     found = duels(e)
     looked = {frozenset(line["pair"]): line["looks"] for line in before.of("looks")} if before is not None else {}

@@ -21,7 +21,9 @@ from typing import Any
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder
+from rlgo.go.rules import check_max_moves
 from rlgo.learning.fast_games import compile_matches
+from rlgo.learning.optimisers import find_rule
 from train.config import Config, flat, load_config, overrides
 from train.console import Progress, message
 from train.provenance import processors
@@ -151,6 +153,8 @@ def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool
     for run in runs:
         if run.state == FAILED:
             message(f"{run.spec.name}: failed: {run.reason}")
+    for run in pending:
+        _check(run.spec)
     if pending:
         warm_up(pending[0].spec.config)
     total, initial = sum(run.spec.config.run.games for run in runs), sum(run.games for run in runs)
@@ -163,6 +167,15 @@ def train_all(runs: Sequence[RunStatus], folder: Path, jobs: int, progress: bool
             fleet.launch(jobs)
             time.sleep(_POLL_SECONDS)
             bar.update(sum(run.games for run in runs) - bar.n)
+
+
+def _check(spec: RunSpec) -> None:
+    """Raise RlgoError for a config with which a run could not start, though each of its settings is within bounds."""
+    try:
+        find_rule(spec.config.learning.optimiser)
+        check_max_moves(spec.config.policy.max_moves, spec.config.board.size, "policy.max_moves")
+    except RlgoError as error:
+        raise RlgoError(f"{spec.name}: {error}") from None
 
 
 def _is_over(run: RunStatus) -> bool:

@@ -99,12 +99,14 @@ def rate_runs(
 
     Raises
     ------
-    RlgoError : without runs, and for weights of different board sizes.
+    RlgoError : without runs, and for weights of different board sizes or komi.
     """
     entries = [_Entry(run, by[n], n == max(by)) for run, by in runs.items() for n in sorted(by)]
     sizes = {entry.weights.features.size for entry in entries}
     if len(sizes) != 1:
         raise RlgoError(f"runs: expected one board size, not {', '.join(f'{n}x{n}' for n in sorted(sizes)) or 'none'}")
+    if len(komi := {entry.weights.komi for entry in entries}) != 1:
+        raise RlgoError(f"runs: expected one komi, not {', '.join(f'{k:g}' for k in sorted(komi))}")
     tables = _Table(entries, load_rating_scale(*sizes), openings, jobs, progress)
     seeds = np.random.SeedSequence(seed)
     of_entry = [games if entry.is_last else _even(games / _CURVE) for entry in entries]

@@ -56,6 +56,7 @@ _FIXED = {  # settings that a sweep cannot vary
     "run.out": "all runs of a sweep share one folder",
     "run.seed": "list seeds in sweep.seeds",
     "board.size": "weights for different board sizes cannot play each other",
+    "board.komi": "weights for different komi are rated with one of them",
 }
 FILES = ("table.md", "settings.csv", "runs.csv", "curves.csv", "sweep.jsonl")  # results in the folder of a sweep
 
@@ -501,6 +502,12 @@ def read_results(folder: str | Path) -> tuple[Sweep, list[Outcome]]:
 def _read_outcome(folder: Path, line: Mapping[str, Any]) -> Outcome:
     """Return the outcome in a line of sweep.jsonl; the run is in the sweep's folder, wherever that was moved."""
     values = {key: tuple(v) if isinstance(v, list) else v for key, v in line["parameters"].items()}
-    spec = RunSpec(values, RunFolder(folder / line["name"]).read_config(), "")
+    try:
+        config = RunFolder(folder / line["name"]).read_config()
+    except RlgoError:
+        if line["state"] != FAILED:
+            raise
+        config = change(Config(), {"run": {"name": line["name"]}}, str(folder))  # it may have failed before it had one
+    spec = RunSpec(values, config, "")
     curve = [CurvePoint(*point) for point in line["curve"]]
     return Outcome(spec, line["state"], line["reason"], line["games"], curve=curve)

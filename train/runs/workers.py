@@ -66,7 +66,10 @@ class ClusterWorker:
         komi: float,
         max_moves: int,
         optimiser: str | LearningRule,
+        folder: str,
     ):
+        with contextlib.suppress(OSError):  # another machine may not have it
+            os.chdir(folder)  # for relative paths, such as that of a learning rule
         # Compile nothing yet, so that `shake_hands` answers at once.
         self._features, self._arguments = features, (learning, policy, komi, max_moves)
         self._optimiser = optimiser
@@ -164,7 +167,7 @@ class RayWorkers(LearnWorkers):
     def __init__(self, per_worker: Sequence[WorkerArguments], cluster: str, timeout: float):
         features, learning, policy, komi, max_moves, _, theta, optimiser = per_worker[0]
         terms = features.arguments, learning, policy, komi
-        self._terms = (*terms, check_max_moves(max_moves, features.size), optimiser)
+        self._terms = (*terms, check_max_moves(max_moves, features.size), optimiser, os.getcwd())
         rule = find_rule(optimiser)
         self._setting, self.timeout = cluster_setting(cluster), timeout
         self.theta = np.zeros(features.n_weights + 1, np.float32)

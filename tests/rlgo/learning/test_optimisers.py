@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from oracles import naive
@@ -196,4 +197,15 @@ def test_a_bad_rule_is_refused_in_one_line(text: str, message: str, tmp_path: Pa
     with pytest.raises(RlgoError) as caught:
         find_rule(text)
     assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_a_rule_that_numba_cannot_compile_is_refused_in_one_line() -> None:
+    @rule(state=0)
+    def mine(gradient, curvature, state, alpha, p):  # noqa: ARG001
+        return nowhere * gradient  # noqa: F821
+
+    with pytest.raises(RlgoError, match=r"learning rule mine: cannot be compiled: .*nowhere") as caught:
+        mine.make(3)
     assert "\n" not in str(caught.value)

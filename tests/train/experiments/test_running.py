@@ -135,6 +135,8 @@ def test_all_experiments_are_checked_first(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("train.experiments.running.run_experiment", lambda *_, **__: pytest.fail("it ran"))
     assert cli.main(["experiment", "run", "gnugo", "shape_counts", "--played"]) == 2
     assert 'rlgo: error: shape_counts: --played needs an experiment of kind = "games"' in capsys.readouterr().err
+    assert cli.main(["experiment", "run", "shape_frequency", "--openings", "nonsense"]) == 2
+    assert "nonsense" in capsys.readouterr().err
     Path("experiments").mkdir()
     Path("experiments/results.md").write_text("mine", "utf-8")
     assert cli.main(["experiment", "run", "shape_counts"]) == 2

@@ -153,6 +153,7 @@ def test_random_choices(tmp_path):
             "[sweep.parameters]\nboard.size = [5, 6]",
             r"board.size: weights for different board sizes cannot play",
         ),
+        ("[sweep.parameters]\nboard.komi = [6.5, 7.5]", r"board.komi: weights for different komi are rated with one"),
         ("[sweep.parameters]\nrun.seed = [1, 2]", r"run.seed: list seeds in sweep.seeds"),
         ("[sweep]", r"not valid TOML"),
         ("parameters = 3", r"expected a table \[sweep.parameters\]"),
@@ -390,7 +391,7 @@ def test_runs_are_laid_over_one_another(swept, tmp_path, capsys):
     assert picture.read_bytes().startswith(b"\x89PNG")
     for argv, message in (
         ([str(tmp_path)], "expected the folder of a training run, or of a sweep that has ended"),
-        ([str(sweep.folder), "--png", str(picture)], "--png: expected folders of runs"),
+        ([str(sweep.folder), "--png", str(picture)], "--png has no effect for a sweep"),
         ([folders[0], str(tmp_path)], "no checkpoint yet"),
     ):
         assert cli.main(["sweep", "plot", *argv]) == 2
@@ -467,6 +468,16 @@ def test_one_run_fails(tmp_path, capsys):
     assert "* seed-2 failed: " in out
     assert out == (sweep.folder / "table.md").read_text("utf-8")
     assert err.endswith(f"rlgo: error: {sweep.folder}: 1 of 3 runs failed\n")
+    read, outcomes = read_results(sweep.folder)
+    assert [outcome.state for outcome in outcomes][-1] == FAILED
+    assert read.runs[-1].config.run.name == "seed-2"
+
+
+def test_runs_that_could_not_start_are_refused_before_any_begins(tmp_path, capsys):
+    path = write(tmp_path, "[sweep.parameters]\nlearning.optimiser = ['normalised', 'idbbd']")
+    assert cli.main(["sweep", str(path)]) == 2
+    assert "rlgo: error: optimiser-idbbd_seed-1: " in capsys.readouterr().err
+    assert not list((tmp_path / "some").glob("optimiser-*"))
 
 
 # ---------------------------------------------------------------------------------------------
