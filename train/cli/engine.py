@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from rlgo.play.player import Player as GoPlayer
     from train.play.analyze import Analysis
     from train.play.curve import Curve
+    from train.play.record import Record
 
 app = typer.Typer()
 
@@ -308,14 +309,28 @@ def _position(file: Path, komi: float, move: int | None) -> Game:
     return game
 
 
-def _write_review(path: Path, file: Path, komi: float, curve: Curve) -> None:
-    """Write the record of a file with a curve in it."""
-    from rlgo.base.files import write_atomically
+def _record_of(file: Path, komi: float, out: Path) -> Record:
+    """Read the record of a file that is written to `out`, with a message if that has not all of it.
+
+    Raises RlgoError if it would then be written over the file.
+    """
     from rlgo.go.sgf import read_sgf_file
-    from train.play.curve import annotate
     from train.play.record import Record
 
     record = Record.read(read_sgf_file(file), komi)
+    if not record.is_whole:
+        why = f"{file}: has mistakes, so that --sgf keeps nothing but its moves"
+        if out.resolve() == file.resolve():
+            raise RlgoError(f"{why}: expected another file")
+        message(f"rlgo: {why}")
+    return record
+
+
+def _write_review(path: Path, record: Record, curve: Curve) -> None:
+    """Write a record with a curve in it."""
+    from rlgo.base.files import write_atomically
+    from train.play.curve import annotate
+
     annotate(record, curve)
     write_atomically(path, record.write())
 
@@ -384,6 +399,7 @@ def analyze(
     from train.players.spec import make_player
 
     game = _position(file, komi, move)
+    record = None if sgf is None else _record_of(file, komi, sgf)
     asked = make_player(player or ("rlgo" if whole_game else "dyna2"), game.size, seed)
     asked.warm_up()
     result: Analysis | Curve
@@ -394,8 +410,8 @@ def analyze(
         asked.close()
     print(result.text(top, unicode_output()))
     write_json(json_file, result.to_json())
-    if sgf is not None and isinstance(result, Curve):
-        _write_review(sgf, file, komi, result)
+    if sgf is not None and record is not None and isinstance(result, Curve):
+        _write_review(sgf, record, result)
     if png is not None:
         _draw(png, result, top)
     return 128 + stop.signal if stop else 0

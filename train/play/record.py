@@ -59,6 +59,8 @@ class Record:
     ((1, 0), 'centre', True)
     """
 
+    is_whole = True  # whether it has all that its file had
+
     def __init__(self, tree: sgf.Sgf_game, komi: float, *, is_own: bool = False) -> None:
         self._tree, self._komi, self.is_own = tree, komi, is_own
         self._own: set[int] = set()  # ids of the nodes that were added here
@@ -68,7 +70,8 @@ class Record:
     def read(cls, data: bytes, komi: float = 7.5) -> Record:
         """Read the first game of a file. RlgoError as `read_sgf` raises it, also for its main line.
 
-        A file that only `read_sgf` understands, such as one with digits in the names of properties, keeps its moves.
+        A file that only `read_sgf` understands, such as one with digits in the names of properties, keeps its moves
+        alone, and `is_whole` is False.
         """
         game = read_sgf(data, komi)
         stated = STATED_ENCODING.search(data)
@@ -76,7 +79,9 @@ class Record:
         try:
             return cls(sgf.Sgf_game.from_bytes(text.encode(), override_encoding="UTF-8"), komi)
         except (ValueError, RlgoError):
-            return cls.of(game)
+            record = cls.of(game)
+            record.is_whole = False
+            return record
 
     @classmethod
     def of(cls, game: Game, black: str = "", white: str = "", *, is_own: bool = False) -> Record:
@@ -98,6 +103,8 @@ class Record:
         n = len(game.moves)  # an edited position begins the game anew: the last moves count
         at = [i for i, node in enumerate(line) if _has_move(node)]
         self._line, self._at = line, at[len(at) - n :]
+        edits = [i for i, node in enumerate(line[: self._at[0] if n else None]) if _is_edit(node)]
+        self._start = edits[-1] if n < len(at) and edits else 0  # the node of the position before the first move
 
     def _written(self, line: Sequence[Node]) -> bytes:
         parts = [b"".join([b";", *_properties(node)]) for node in line]
@@ -105,9 +112,9 @@ class Record:
 
     def _stretch(self, at: int) -> list[Node]:
         """Return the nodes of a position: that of its last move, and those after it without a move."""
-        first = self._at[at - 1] if at else 0
+        first = self._at[at - 1] if at else self._start
         last = self._at[at] if at < len(self._at) else len(self._line)
-        return self._line[first:last] or [self._line[0]]
+        return self._line[first:last] or [self._line[self._start]]
 
     def is_main(self) -> bool:
         """Return whether the line is the main one."""
@@ -149,7 +156,7 @@ class Record:
         if self.game.moves == list(moves):
             return
         node = self._line[0]
-        for move in moves[_move(node, self.game.size) == moves[0] :]:
+        for move in moves[bool(moves) and _move(node, self.game.size) == moves[0] :]:
             node = self._next(node, *move)
         line = _path(node)
         self._set(line, read_sgf(self._written(line), self._komi))
@@ -277,6 +284,10 @@ def _path(node: Node) -> list[Node]:
 
 def _has_move(node: Node) -> bool:
     return bool(node.has_property("B") or node.has_property("W"))
+
+
+def _is_edit(node: Node) -> bool:
+    return any(node.has_property(name) for name in ("AB", "AW", "AE"))
 
 
 def _properties(node: Node) -> Iterator[bytes]:

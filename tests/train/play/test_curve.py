@@ -136,6 +136,13 @@ def test_the_record_gets_the_analysis(tmp_path: Path, capsys: pytest.CaptureFixt
     assert all(n.has_property("SBKV") for n in tree.main_sequence_iter())
     assert main(["analyze", str(record), "--player", "greedy", "--sgf", str(out)]) == 2
     assert "--sgf: expected --game" in capsys.readouterr().err
+    record.write_text("(;SZ[9]PB[Ann]X1[y];B[ee])")  # only the moves of this one can be kept
+    before = record.read_bytes()
+    assert main(["analyze", str(record), "--game", "--player", "greedy", "--sgf", str(record)]) == 2
+    assert "so that --sgf keeps nothing but its moves: expected another file" in capsys.readouterr().err
+    assert record.read_bytes() == before
+    assert main(["analyze", str(record), "--game", "--player", "greedy", "--sgf", str(out)]) == 0
+    assert "so that --sgf keeps nothing but its moves\n" in capsys.readouterr().err
 
 
 def test_losses_by_phase_and_colour() -> None:

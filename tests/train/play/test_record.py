@@ -79,6 +79,7 @@ def test_encodings_and_what_only_our_own_reader_takes():
     assert "\u6b66\u5bae".encode() in record.write()
     odd = Record.read(b"(SZ[5]X1[y];B[cc];W[bb])")
     assert played(odd) == ["C3", "B4"]
+    assert (record.is_whole, odd.is_whole) == (True, False)
 
 
 def test_comments_between_moves_and_a_position_edited_in_the_middle():
@@ -91,3 +92,16 @@ def test_comments_between_moves_and_a_position_edited_in_the_middle():
     assert (record.comment(1), record.write().count(b"C[")) == ("mine", 1)
     edited = Record.read(b"(;SZ[5];B[cc];AW[aa]AE[cc];B[bb];W[dd])")
     assert (len(edited.game.moves), edited.node(1).get_move()) == (2, ("b", (3, 1)))
+    commented = Record.read(b"(;SZ[5]C[root];B[cc]C[one];AW[aa]C[edit];B[bb];W[dd])")
+    assert commented.comment(0) == "edit"
+    commented.set_comment(0, "mine")
+    assert all(text in commented.write() for text in (b"C[root]", b"C[one]", b"C[mine]"))
+    assert b"C[edit]" not in commented.write()
+
+
+def test_a_line_without_moves() -> None:
+    record = Record.read(b"(;SZ[5];B[cc];W[bb])")
+    record.go_along([])
+    assert played(record) == []
+    record.go_along([(BLACK, point("C3")), (WHITE, point("B4"))])
+    assert record.write().count(b";") == 3

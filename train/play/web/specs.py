@@ -36,7 +36,7 @@ class Specs:
 
     Parameters
     ----------
-    options : those of the server; its own spec is trusted
+    options : those of the server; the values of its own spec are trusted
     weights : the weight files that specs may name
     """
 
@@ -54,14 +54,15 @@ class Specs:
         spec = parse_spec(text)
         if spec.name not in PLAYERS:
             return spec
-        fields, values = PLAYERS[spec.name].fields(), dict(spec.values)
+        own = parse_spec(self._options.player)
+        trusted_values = own.values if own.name == spec.name else {}
+        chosen = {key: value for key, value in spec.values.items() if trusted_values.get(key, None) != value}
+        fields, most = PLAYERS[spec.name].fields(), self._options.limits.memory_mb
+        _expect_at_most(most, spec.name, "memory_mb", chosen)
+        self._confine(spec.name, chosen, size)
+        values = {**spec.values, **chosen}
         if "memory_mb" in fields:
-            most = self._options.limits.memory_mb
-            if not trusted:
-                _expect_at_most(most, spec.name, "memory_mb", values)
             values.setdefault("memory_mb", min(most, fields["memory_mb"].default))
-        if not trusted:
-            self._confine(spec.name, values, size)
         return Spec(spec.name, values)
 
     def make(self, text: str, size: int) -> Player:

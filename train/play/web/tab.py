@@ -6,6 +6,7 @@ report back through `_searched`. One lock guards the game.
 
 from __future__ import annotations
 
+import codecs
 import json
 import threading
 import time
@@ -161,7 +162,7 @@ class Tab:
         if request.sgf is None:
             record = Record.of(game, is_own=True)
         else:
-            record = Record.read(request.sgf.encode(), game.komi)
+            record = Record.read(_as_utf8(request.sgf), game.komi)
             record.go_along(game.moves)
             record.is_own = record.is_own or not record.info().keys() & {"PB", "PW"}
         self._begin(record, {BLACK: black, WHITE: white}, settings, request.paused, request.timed)
@@ -398,6 +399,7 @@ class Tab:
             if message["type"] == "error":
                 self._send(text, key)
                 self._end_review()
+                self._edited()
             elif message["type"] == "search" and message["final"] and review is not None:
                 if message["at"] == len(review.opinions):
                     review.take(message)
@@ -482,7 +484,7 @@ class Tab:
         if (request.sgf is None) == (request.file is None):
             raise RlgoError("load: expected either sgf or file")
         if request.sgf is not None:
-            record = request.sgf.encode()
+            record = _as_utf8(request.sgf)
         else:
             record = self._records.read(str(request.file), self._options.limits.message_bytes)
         loaded = Record.read(record, self._komi)
@@ -534,6 +536,11 @@ class Tab:
         if request.file is not None:
             self._records.write(request.file, record, request.overwrite)
         return {"type": "sgf", "sgf": record.decode(), "file": request.file}
+
+
+def _as_utf8(text: str) -> bytes:
+    """Return the text of a record as bytes that say their encoding themselves, whatever it says of its file's."""
+    return codecs.BOM_UTF8 + text.encode()
 
 
 def score(game: Game) -> Answer:

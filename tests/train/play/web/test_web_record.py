@@ -141,6 +141,28 @@ def test_a_review_tells_what_each_move_lost(page, monkeypatch):
     assert kept["lines"][0] == ["B2", "A1"]
 
 
+def test_a_review_that_fails_ends(page):
+    page.do("new", size=7, black="human", white="human")
+    page.do("play", move="C3")
+    page.ask("review", player="greedy")  # there are no weights for 7x7
+    page.until("error", lambda m: "board size 7" in m["message"])
+    assert not reviewed(page)["is_running"]
+
+
+def test_the_text_of_a_record_needs_no_encoding(page):
+    game = page.do("load", sgf="(;SZ[5]CA[GB18030]PB[\u6b66\u5bae];B[cc])")
+    assert (game["info"]["PB"], game["moves"]) == ("\u6b66\u5bae", [["black", "C3"]])
+
+
+def test_a_game_taken_back_to_its_beginning_can_be_resigned_and_restored(page):
+    page.do("load", sgf=RICH)
+    page.do("goto", at=0)
+    assert page.do("resign")["is_over"]
+    game = page.do("new", size=5, komi=0.5, black="human", white="human", sgf=RICH)
+    assert game["moves"] == []
+    assert game["info"]["PB"] == "Ann"
+
+
 def test_a_review_can_be_stopped_and_keeps_what_it_has(page, monkeypatch):
     made = stand_in(monkeypatch, endless=Endless)
     page.do("new", size=5, black="human", white="human")

@@ -74,8 +74,11 @@ def test_a_page_may_choose_a_strength(specs):
 def test_the_server_s_own_spec_is_trusted():
     spec = "mc_rave,memory_mb=100,workers=2"
     assert Specs(Options(player=spec), WeightFiles()).check(spec, 9).values["memory_mb"] == 100
+    assert Specs(Options(player=spec), WeightFiles()).check(f"{spec},seconds=5", 9).values["memory_mb"] == 100
     with pytest.raises(RlgoError, match="at most 64"):
-        Specs(Options(player=spec), WeightFiles()).check(f"{spec},k=5", 9)
+        Specs(Options(player=spec), WeightFiles()).check("mc_rave,memory_mb=101", 9)
+    with pytest.raises(RlgoError, match="at most 64"):
+        Specs(Options(player="greedy"), WeightFiles()).check(spec, 9)
     assert Specs(Options(player="gtp:x y"), WeightFiles()).check("gtp:x y", 9).name == "gtp"
 
 

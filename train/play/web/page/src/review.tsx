@@ -2,6 +2,7 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import { Board, type Ghost } from "./board";
 import { Chart } from "./chart";
 import { Button, type Column, Fact, NumberField, percent, Select, Table } from "./controls";
@@ -284,14 +285,19 @@ function Phases(): JSX.Element | null {
 
 function Comment(): JSX.Element {
   const text = game.value?.comment ?? "";
+  const [draft, setDraft] = useState<string | null>(null); // what is being written: drawing anew must not undo it
   return (
     <div class="field">
       <label for="comment">Comment on this position</label>
       <textarea
         id="comment"
         rows={4}
-        value={text}
-        onChange={(event) => void table.ask("comment", { text: event.currentTarget.value.slice(0, 100_000) })}
+        value={draft ?? text}
+        onInput={(event) => setDraft(event.currentTarget.value)}
+        onChange={(event) => {
+          setDraft(null);
+          void table.ask("comment", { text: event.currentTarget.value.slice(0, 100_000) });
+        }}
       />
     </div>
   );

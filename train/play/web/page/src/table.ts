@@ -194,7 +194,20 @@ export async function openSgf(file: File): Promise<void> {
     showError(`${file.name}: expected at most ${most.toLocaleString("en")} bytes`);
     return;
   }
-  if (await ask("load", { sgf: await file.text() })) toast(`Opened ${file.name}.`);
+  if (await ask("load", { sgf: decoded(await file.arrayBuffer()) })) toast(`Opened ${file.name}.`);
+}
+
+/** The text of a record, in the encoding that it states, else UTF-8, else Latin-1. */
+function decoded(bytes: ArrayBuffer): string {
+  const latin = new TextDecoder("latin1").decode(bytes);
+  for (const encoding of [/\bCA\s*\[\s*([^\]\s]+)\s*\]/.exec(latin)?.[1], "utf-8"]) {
+    try {
+      if (encoding) return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    } catch {
+      // not that encoding, or one that browsers do not know
+    }
+  }
+  return latin;
 }
 
 /** Whose stone follows the pointer. */
