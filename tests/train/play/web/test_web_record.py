@@ -150,8 +150,8 @@ def test_a_review_that_fails_ends(page):
 
 
 def test_the_text_of_a_record_needs_no_encoding(page):
-    game = page.do("load", sgf="(;SZ[5]CA[GB18030]PB[\u6b66\u5bae];B[cc])")
-    assert (game["info"]["PB"], game["moves"]) == ("\u6b66\u5bae", [["black", "C3"]])
+    game = page.do("load", sgf="(;SZ[5]CA[ISO-8859-1]PB[Andr\u00e9];B[cc])")
+    assert (game["info"]["PB"], game["moves"]) == ("Andr\u00e9", [["black", "C3"]])
 
 
 def test_a_game_taken_back_to_its_beginning_can_be_resigned_and_restored(page):
