@@ -23,7 +23,7 @@ TURN = 0.1  # a move that loses at least this much of its side's chances is a tu
 BLUNDER = 0.2  # a turning point that loses this much is a bad move (BM), and otherwise a doubtful one (DO)
 PHASES = ("opening", "middle game", "endgame")
 _PHASE_ENDS = (0.15, 0.45)  # moves of both sides, as shares of the board's points
-_LINE_MOVES = 8  # of the player's choice and what follows it
+LINE_MOVES = 8  # of the player's choice and what follows it
 _MARK = "rlgo: "  # begins the line of a comment that `annotate` writes, and replaces
 BETTER = "better"  # the name of a variation that it adds
 _CURVE = "SBKV"  # Sabaki's property for P(Black wins), in per cent, which it draws as a curve
@@ -229,7 +229,7 @@ def _opinion(position: Game, player: Player) -> Opinion:
     if not candidates:
         raise RlgoError(f"{player.name} does not evaluate positions: expected a player that searches or evaluates")
     line = next((c.line for c in candidates if c.move == move), [move])
-    return Opinion(player.chance(candidates[0].value, position), move, tuple(line[:_LINE_MOVES]) if move >= 0 else ())
+    return Opinion(player.chance(candidates[0].value, position), move, tuple(line[:LINE_MOVES]) if move >= 0 else ())
 
 
 def annotate(record: Record, curve: Curve) -> None:

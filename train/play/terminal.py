@@ -349,8 +349,7 @@ class TerminalGame:
 
     def _score(self, _: str) -> None:
         ownership = self.session.ownership()
-        margin = ownership.map.sum() - self.game.komi
-        lead = f"{'B' if margin > 0 else 'W'}+{abs(margin):.1f}"
+        lead = f"{'B' if ownership.score > 0 else 'W'}+{abs(ownership.score):.1f}"
         self.write(f"Black wins {ownership.wins:.0%} of {PLAYOUTS} playouts, which end {lead} on average.")
         self.write(self._dead(ownership))
         without = f"; without the dead stones: {ownership.without_dead().result}" if ownership.dead() else ""

@@ -11,7 +11,7 @@ from typing import Any
 from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.game import Game
 from rlgo.play.player import RESIGN
-from train.play.curve import Curve, Opinion, annotate, curve_from, curve_in
+from train.play.curve import LINE_MOVES, Curve, Opinion, annotate, curve_from, curve_in
 from train.play.record import Record
 from train.play.web.positions import NAMES
 
@@ -48,7 +48,7 @@ class Review:
         line = [from_vertex(vertex, size) for vertex in search["lines"].get(search["chosen"], [])]
         best = RESIGN if search["chosen"] == "resign" else from_vertex(search["chosen"], size)
         value = float("nan") if search["chance"] is None else search["chance"]
-        self.opinions.append(Opinion(value, best, tuple(line[:8]) if line else (best,) if best >= 0 else ()))
+        self.opinions.append(Opinion(value, best, tuple(line[:LINE_MOVES]) if line else (best,) if best >= 0 else ()))
         self.go_on()
 
     def end(self) -> None:

@@ -315,6 +315,8 @@ class Tab:
         if settings is None or (is_human and self._timed == "engines"):
             return None
         left = self._times.left(color) if is_human else self._searcher(NAMES[color]).clock_left(color, self._games)
+        if is_human and left is None:  # a loss on time was taken back
+            return None
         seconds, stones = left or (settings.main or settings.period, 0)
         return {
             "seconds": round(seconds, 1),
@@ -432,7 +434,7 @@ class Tab:
 
     def _searched_so_far(self, game: Game, player: Player) -> None:
         """Send who will own which point, by the player's network or its search. Called from the search."""
-        if not self._shows_ownership or len(game.moves) != self.at:
+        if not self._shows_ownership or game.moves != self.game.moves[: self.at]:
             return
         owners = player.analyses().get("owner")
         if owners is not None:

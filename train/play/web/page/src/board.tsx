@@ -45,7 +45,6 @@ export interface BoardProps {
   dead?: ReadonlySet<number>;
   selected?: number;
   onPoint?: (point: number) => void;
-  onHover?: (point: number | null) => void;
 }
 
 const UNIT = 10;
@@ -56,7 +55,7 @@ const UNSURE = 0.2; // owners that are less sure are not shown
 const TOUCH_PIXELS = 30; // lines closer than this are hard to hit with a finger
 
 export function Board(props: BoardProps): JSX.Element {
-  const { size, stones, onPoint, onHover } = props;
+  const { size, stones, onPoint } = props;
   const id = useId();
   const svg = useRef<SVGSVGElement>(null);
   const [hovered, setHovered] = useState<number | null>(null);
@@ -81,7 +80,6 @@ export function Board(props: BoardProps): JSX.Element {
   function hover(point: number | null): void {
     if (point === hovered) return;
     setHovered(point);
-    onHover?.(point);
   }
 
   /** A finger on a dense board first shows where it is; a second tap plays. */

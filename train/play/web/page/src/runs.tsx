@@ -139,9 +139,9 @@ const RUN_COLUMNS: Column<Run>[] = [
   { key: "name", title: "Run", value: (run) => run.name, isText: true },
   { key: "state", title: "State", value: (run) => run.state, show: (run) => <span title={run.reason}>{run.state}</span>, isText: true },
   { key: "games", title: "Games", value: (run) => run.games, show: (run) => `${whole(run.games)} of ${whole(run.of)}` },
-  { key: "done", title: "%", value: (run) => run.games / run.of, show: (run) => percent(run.games / run.of, 0) },
+  { key: "done", title: "%", value: (run) => run.games / (run.of || 1), show: (run) => percent(run.games / (run.of || 1), 0) },
   { key: "elo", title: "Elo", value: (run) => run.elo, show: (run) => whole(run.elo) },
-  { key: "size", title: "Board", value: (run) => run.size, show: (run) => `${run.size}×${run.size}` },
+  { key: "size", title: "Board", value: (run) => run.size, show: (run) => (run.size === null ? "–" : `${run.size}×${run.size}`) },
   { key: "features", title: "Features", value: (run) => run.features, isText: true },
   { key: "started", title: "Started", value: (run) => run.started, show: (run) => run.started.slice(0, 16).replace("T", " "), isText: true },
 ];
