@@ -86,7 +86,7 @@ class AnalysisEngine:
 
     def _act(self, question: dict[str, Any]) -> None:
         action = question["action"]
-        if action not in _ACTIONS:
+        if not isinstance(action, str) or action not in _ACTIONS:
             self._say({"id": question["id"], "error": f"action {action!r}: expected one of {', '.join(_ACTIONS)}"})
             return
         if action == "terminate":

@@ -55,8 +55,8 @@ class Specs:
         if spec.name not in PLAYERS:
             return spec
         own = parse_spec(self._options.player)
-        trusted_values = own.values if own.name == spec.name else {}
-        chosen = {key: value for key, value in spec.values.items() if trusted_values.get(key, None) != value}
+        trusted_values = own.values.items() if own.name == spec.name else ()
+        chosen = {key: value for key, value in spec.values.items() if (key, value) not in trusted_values}
         fields, most = PLAYERS[spec.name].fields(), self._options.limits.memory_mb
         _expect_at_most(most, spec.name, "memory_mb", chosen)
         self._confine(spec.name, chosen, size)

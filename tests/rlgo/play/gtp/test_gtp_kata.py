@@ -157,12 +157,13 @@ def test_several_turns_views_and_actions() -> None:
         "analyzeTurns": [1, 2],
         "overrideSettings": {"reportAnalysisWinratesAs": "SIDETOMOVE"},
     }
-    found = answers(side, {"id": "v", "action": "query_version"}, {"id": "x", "action": "bogus"}, "{", {"komi": 1})
+    odd = [{"id": "x", "action": "bogus"}, {"id": "y", "action": []}, "{", {"komi": 1}]
+    found = answers(side, {"id": "v", "action": "query_version"}, *odd)
     by_turn = {answer["turnNumber"]: answer for answer in found if "turnNumber" in answer}
     assert by_turn[1]["rootInfo"]["winrate"] == pytest.approx(0.3)  # White's
     assert by_turn[2]["rootInfo"]["winrate"] == pytest.approx(0.7)
     assert any(answer.get("version") for answer in found)
-    assert sum("error" in answer for answer in found) == 3
+    assert sum("error" in answer for answer in found) == 4
 
 
 @pytest.mark.parametrize("priority", [None, "high", float("inf")])
