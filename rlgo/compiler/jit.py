@@ -32,6 +32,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core import cgutils, event, types
+from numba.core.errors import NumbaError
 from numba.extending import intrinsic, overload
 
 from rlgo.base.errors import RlgoError, shown
@@ -205,8 +206,15 @@ def callback(signature: str, function: Any) -> Any:
     """Compile a function that kernels call through a pointer, so that they need not be compiled again for each.
 
     signature : in numba's notation, ``float64(float64, float32[::1])``
+
+    Raises RlgoError if it cannot be compiled.
     """
-    return numba.cfunc(signature, error_model="numpy")(function)
+    try:
+        return numba.cfunc(signature, error_model="numpy")(function)
+    except NumbaError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        why = lines[1 % len(lines)]  # the first one names a step of numba
+        raise RlgoError(f"{function.__name__}: cannot be compiled: {why}") from None
 
 
 def compile_together(

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from rlgo.base.errors import RlgoError, nearest, shown
 from rlgo.compiler.jit import callback, inline, njit
@@ -67,14 +66,8 @@ class LearningRule:
     def make(self, n_weights: int) -> Optimiser:
         """Make the optimiser for this many weights, with zero state; this compiles the rule."""
         n = n_weights + 1
-        try:
-            step = callback(_SIGNATURE, self.step)
-        except NumbaError as error:
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            why = lines[1 % len(lines)]  # the first one names a step of numba
-            raise RlgoError(f"learning rule {self.name}: cannot be compiled: {why}") from None
         return Optimiser(
-            step,
+            callback(_SIGNATURE, self.step),
             np.zeros(n, np.float32),
             np.zeros(n, np.float32),
             np.zeros((n, self.n_state), np.float32),

@@ -7,9 +7,8 @@ import math
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from tree_tools import SIZE, PatientSearch, game_after, replayed, set_root
+from tree_tools import SIZE, PatientSearch, game_after, replayed, set_root, value_index
 
-from mcts.evaluator import index_of
 from mcts.player import TreeSearch
 from mcts.puct import (
     action_x,
@@ -117,7 +116,7 @@ def slow_puct(game, n_simulations, order, bonus, fpu, reduction):
 
     def expand(path, now):
         policy, value = answer_of(now)
-        chosen = np.array([np.float32(policy[index_of(p, SIZE)]) for p in order[path]], np.float64)
+        chosen = np.array([np.float32(policy[value_index(p)]) for p in order[path]], np.float64)
         policies[path] = np.rint(PRIOR_UNITS * chosen / chosen.sum()) / PRIOR_UNITS
         visits[path], sums[path] = [0] * len(chosen), [0.0] * len(chosen)
         return value

@@ -206,6 +206,6 @@ def test_a_rule_that_numba_cannot_compile_is_refused_in_one_line() -> None:
     def mine(gradient, curvature, state, alpha, p):  # noqa: ARG001
         return nowhere * gradient  # noqa: F821
 
-    with pytest.raises(RlgoError, match=r"learning rule mine: cannot be compiled: .*nowhere") as caught:
+    with pytest.raises(RlgoError, match=r"mine: cannot be compiled: .*nowhere") as caught:
         mine.make(3)
     assert "\n" not in str(caught.value)
