@@ -1,8 +1,9 @@
-"""`kill -9` of workers, nodes and the driver of a Ray cluster, at random moments of a training run and a tournament."""
+"""`kill -9` of workers, nodes and the driver of a Ray cluster, in a training run, a tournament, and network rounds."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import random
@@ -20,6 +21,8 @@ from harness import ROOT, Outcome, StressTest, main
 from kills import Broken, processes_of
 
 from rlgo.features.weights import load_weights
+from rlgo.learning.collection import read_collection
+from rlgo.network.network import load_network
 from train.runs.folder import RunFolder
 
 GAMES = 60_000
@@ -51,6 +54,10 @@ two = "mc_rave,sims=50"
 three = "mc_rave,sims=100"
 four = "mc_rave,sims=150"
 """
+ROUNDS = (
+    "network rounds mc_rave,sims=20,memory_mb=1 --games 150 --rounds 2 --matched mc_rave,sims=10,memory_mb=1 "
+    "--match-games 4 --size 5 --opening-plies 2 --blocks 1 --channels 8 --steps 100 --json rounds.json"
+).split()
 _NODE = {"num_cpus": 2, "object_store_memory": 80 * 2**20, "include_dashboard": False}
 _GAVE_UP = re.compile(r"rlgo: error: .*(died 3 times|do not start|that makes 3 in a row).*\n\Z")
 _PATIENCE = 600  # seconds for what takes a few on a machine that has nothing else to do
@@ -73,7 +80,7 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
         nodes = [cluster.add_node(**_NODE) for _ in range(2)]
         try:
             while True:
-                for name, trial in (("training", _Training), ("tournament", _Tournament)):
+                for name, trial in (("training", _Training), ("tournament", _Tournament), ("rounds", _Rounds)):
                     home = Path(tempfile.mkdtemp(dir=place))
                     one = trial(home, cluster.address)
                     try:
@@ -205,10 +212,49 @@ class _Tournament(_Trial):
             raise Broken("records are missing")
 
 
+class _Rounds(_Trial):
+    """Rounds of games and learning: they must leave what the same rounds leave on this machine, undisturbed."""
+
+    name, worker = "rounds", "_Actor"
+
+    def command(self) -> list[str]:
+        done = (self.home / "rounds.json").exists()
+        return [] if done else [*ROUNDS, "--out", "out", "--cluster", self.address]
+
+    def is_at_work(self) -> bool:
+        return (self.home / "out" / "round-1" / "games").exists()
+
+    def check(self) -> None:
+        differing = [name for name, found in left(self.home / "out").items() if found != undisturbed()[name]]
+        if differing:
+            raise Broken(f"other {', '.join(differing)}")
+
+
+@functools.cache
+def undisturbed() -> dict[str, Any]:
+    """Return what rounds leave that are played on one core of this machine."""
+    with tempfile.TemporaryDirectory() as home:
+        subprocess.run([sys.executable, "-m", "rlgo", *ROUNDS, "--out", "out"], cwd=home, check=True)
+        return left(Path(home, "out"))
+
+
+def left(out: Path) -> dict[str, Any]:
+    """Return the games, the network and the match at equal simulations of each round."""
+    found: dict[str, Any] = {}
+    for here in sorted(out.glob("round-*")):
+        games = read_collection([here / "games"])
+        arrays = {name: values.tolist() for name, values in games.arrays.items()}
+        found[f"games of {here.name}"] = str(games.recipes), str(arrays)
+        found[f"network of {here.name}"] = [array.tobytes() for array in load_network(str(here / "network/network.npz")).parameters]
+        lines = (here / "sims.jsonl").read_text("utf-8").splitlines()[1:]
+        found[f"match of {here.name}"] = [(game["game"], game["moves"]) for game in map(json.loads, lines)]
+    return found
+
+
 STRESS_TEST = StressTest(
     "kill_ray",
-    "kill -9 of workers, nodes and the driver of a Ray cluster, in training and in a tournament",
-    "it carries on, or can be resumed; every game and merge accounted for",
+    "kill -9 of workers, nodes and the driver of a Ray cluster, in training, tournaments and network rounds",
+    "it carries on, or can be resumed; every game and merge accounted for, networks as without kills",
     unit="kills",
     count=100,
     trials=trials,

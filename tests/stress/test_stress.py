@@ -15,7 +15,7 @@ import soak
 
 pytestmark = pytest.mark.thorough
 HERE = Path(__file__).parent
-NAMES = sorted(path.stem for path in HERE.glob("*.py") if "\nSTORM = " in path.read_text("utf-8"))
+NAMES = sorted(path.stem for path in HERE.glob("*.py") if "\nSTRESS_TEST = " in path.read_text("utf-8"))
 TRIALS: dict[str, int] = {"flipped_bits": 140, "full_disk": 5}  # more than one where a single trial says little
 SEEDS = {"gtp_games": 39}  # a game of a second a side
 MARKS = {"kill_ray": pytest.mark.ray}

@@ -90,6 +90,11 @@ class PairResult:
         games = [y for opening in openings for y in opening]
         return cls(a, b, math.fsum(games), len(games), sum(y == 0.5 for y in games), openings=openings)
 
+    @property
+    def effect(self) -> float:
+        """The design effect: that of its openings, see `stats.design_effect`; without any, `design`."""
+        return design_effect(self.openings) if self.openings else self.design
+
 
 def widened(result: PairResult, scatter: float) -> PairResult:
     """Return a result with the variance that a pair's own scatter adds to its score.
@@ -100,9 +105,9 @@ def widened(result: PairResult, scatter: float) -> PairResult:
 
     scatter : standard deviation in Elo
     """
-    design = design_effect(result.openings) if result.openings else result.design
     p = (result.score + 1) / (result.games + 2)  # Laplace's estimate: winning all games is no certainty
-    return dataclasses.replace(result, design=design + result.games * p * (1 - p) * (scatter / _ELO) ** 2, openings=())
+    design = result.effect + result.games * p * (1 - p) * (scatter / _ELO) ** 2
+    return dataclasses.replace(result, design=design, openings=())
 
 
 def pair_scatter(ratings: Ratings, results: Iterable[PairResult]) -> float:
@@ -117,9 +122,8 @@ def pair_scatter(ratings: Ratings, results: Iterable[PairResult]) -> float:
         p = (r.score + 1) / (r.games + 2)
         if 0.03 < p < 0.97:
             residual = math.log(p / (1 - p)) - (ratings[r.a].elo - ratings[r.b].elo) / _ELO
-            design = design_effect(r.openings) if r.openings else r.design
             residuals.append(residual**2)
-            noise.append(design / (r.games * p * (1 - p)))
+            noise.append(r.effect / (r.games * p * (1 - p)))
             players |= {r.a, r.b}
     free = len(residuals) - (len(players) - 1)
     return _ELO * math.sqrt(max(0.0, sum(residuals) / free - float(np.mean(noise)))) if free > 0 else 0.0

@@ -70,6 +70,7 @@ class ClockOf(Model):
     stones: int = Field(description="moves to make in that time, or periods left; 0 in main time")
     period: float = Field(description="seconds of a period of overtime; 0 without overtime")
     periods: int = Field(description="of byo-yomi, in all")
+    period_stones: int = Field(description="moves to make in a period; 0 without overtime")
     runs: bool = Field(description="whether it is running, for a human")
 
 
@@ -113,6 +114,7 @@ class Game(Model):
     time: str | None = Field(description="the time, as in `new`")
     timed: Literal["engines", "both"]
     paused: bool
+    is_own: bool = Field(description="whether it began here, not in a record")
     info: dict[str, str] = Field(
         description="what the record says about the game, by SGF's names; empty for a new game"
     )

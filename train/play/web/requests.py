@@ -76,6 +76,7 @@ class New(Request, Position):
     timed: Literal["engines", "both"] = Field("engines", description="whose clocks run: humans', too, or not")
     paused: bool = False
     sgf: str | None = Field(None, max_length=1_000_000, description="a record that has the moves, and more")
+    is_own: bool | None = Field(None, description="whether its game began here; by default, if it names no players")
 
 
 class Seats(Request):

@@ -104,7 +104,10 @@ async def _receive_all(socket: WebSocket, most_bytes: int, tab: Tab, outbox: Out
     loop, room = asyncio.get_running_loop(), asyncio.Semaphore(_MOST_PENDING)
 
     def work(text: str) -> None:
-        outbox.send(answer(tab, text))
+        if len(text) > most_bytes:
+            outbox.send(_error(_id_in(text), f"expected at most {most_bytes:,} bytes"))
+        else:
+            outbox.send(answer(tab, text))
         loop.call_soon_threadsafe(room.release)
 
     while socket.application_state == WebSocketState.CONNECTED:
@@ -112,9 +115,8 @@ async def _receive_all(socket: WebSocket, most_bytes: int, tab: Tab, outbox: Out
         if message["type"] == "websocket.disconnect":
             return
         text = message.get("text")
-        if text is None or len(text) > most_bytes:
-            why = "expected text" if text is None else f"expected at most {most_bytes:,} bytes"
-            outbox.send(_error(None, why))
+        if text is None:
+            outbox.send(_error(None, "expected text"))
             continue
         await room.acquire()
         worker.submit(partial(work, text))

@@ -164,7 +164,8 @@ class Tab:
         else:
             record = Record.read(_as_utf8(request.sgf), game.komi)
             record.go_along(game.moves)
-            record.is_own = record.is_own or not record.info().keys() & {"PB", "PW"}
+            names_players = bool(record.info().keys() & {"PB", "PW"})
+            record.is_own = not names_players if request.is_own is None else request.is_own
         self._begin(record, {BLACK: black, WHITE: white}, settings, request.paused, request.timed)
 
     def _seat(self, request: ask.Seats) -> None:
@@ -226,9 +227,10 @@ class Tab:
             raise RlgoError("cannot undo")
         self._end_review()
         self._times.forgive()
-        n_all = len(self.game.moves) - self.at + n
+        if self.at < len(self.game.moves):  # what follows stays as a variation
+            self.record.go_along(self.game.moves[: self.at])
         self.game = self.game.after(self.at - n)
-        self.record.take_back(n_all, self.game)
+        self.record.take_back(n, self.game)
         self.at = len(self.game.moves)
         # Otherwise the engine would play the same move again.
         self.paused = self.paused or self.seats[self.game.to_play] != HUMAN
@@ -285,6 +287,7 @@ class Tab:
             "time": None if self._time_settings is None else str(self._time_settings),
             "timed": self._timed,
             "paused": self.paused,
+            "is_own": self.record.is_own,
             "info": {} if self.record.is_own else self.record.info(),
             "comment": self.record.comment(self.at),
             "variations": [
@@ -323,6 +326,7 @@ class Tab:
             "stones": stones,
             "period": settings.period,
             "periods": settings.periods,
+            "period_stones": settings.stones,
             "runs": is_human and self._times.runs_for == color,
         }
 

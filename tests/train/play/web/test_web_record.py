@@ -80,6 +80,27 @@ def test_moves_taken_back_are_forgotten_and_replayed_ones_are_found(page):
     assert page.ask("save")["sgf"].count("W[bb]") == 1
 
 
+def test_undo_of_an_earlier_position_keeps_what_follows_as_a_variation(page):
+    page.do("new", size=5, black="human", white="human")
+    for move in ("C3", "B4", "D2", "D4"):
+        page.do("play", move=move)
+    page.do("goto", at=2)
+    game = page.do("undo", moves=1)
+    assert (game["moves"], game["at"]) == ([["black", "C3"]], 1)
+    assert [(v["move"][1], v["moves"]) for v in game["variations"]] == [("B4", 3)]
+    assert page.do("undo", moves=1)["variations"] == [{"move": ["black", "C3"], "name": "", "moves": 4, "is_current": False}]
+
+
+def test_a_game_of_our_own_stays_one_after_it_was_saved(page):
+    page.do("new", size=5, black="human", white="human")
+    game = page.do("play", move="C3")
+    assert (game["is_own"], game["info"]) == (True, {})
+    saved = page.ask("save")["sgf"]
+    again = page.do("new", size=5, moves=game["moves"], sgf=saved, black="human", white="random", is_own=True)
+    assert (again["is_own"], again["info"]) == (True, {})
+    assert "PW[random]" in page.ask("save")["sgf"]
+
+
 def test_the_record_survives_a_new_connection(page):
     page.do("load", sgf=RICH)
     page.do("goto", at=1)

@@ -227,7 +227,7 @@ def test_clocks_of_engines(page, monkeypatch):
     game = page.do("new", size=5, white="bot", time="60+30/5")
     assert game["clocks"] == {
         "black": None,
-        "white": {"seconds": 60.0, "stones": 0, "period": 30.0, "periods": 0, "runs": False},
+        "white": {"seconds": 60.0, "stones": 0, "period": 30.0, "periods": 0, "period_stones": 5, "runs": False},
     }
     page.ask("play", move="C3")
     left = settled(page)["clocks"]["white"]["seconds"]
@@ -548,8 +548,9 @@ def test_bytes_and_long_messages():
     with make_client(SMALL._replace(limits=Limits(message_bytes=1_000))) as client, open_page(client) as page:
         page.socket.send_bytes(b"{}")
         assert page.until("error")["message"] == "expected text"
-        page.socket.send_text(" " * 1_001)
-        assert page.until("error")["message"] == "expected at most 1,000 bytes"
+        page.socket.send_text('{"type": "play", "id": 7, "move": "C3"}' + " " * 1_000)
+        error = page.until("error")
+        assert (error["id"], error["message"]) == (7, "expected at most 1,000 bytes")
         assert page.do("pause")["paused"]
 
 

@@ -220,7 +220,7 @@ def test_one_estimate_with_its_name_and_a_result_at_the_end(page):
 
 
 def test_a_level_that_finds_yours_in_three_games(page):
-    """Losing on purpose: 6, 3, 2, and then it is known; one down after each further loss."""
+    """Losing on purpose: 6, 3, 2, and then it is known; one down after each further loss. A reload counts no game."""
     page.on("dialog", lambda dialog: dialog.accept())
     for text in ("from 1 to 5", "from 1 to 2", "about 1"):
         page.keyboard.press("n")
@@ -232,4 +232,6 @@ def test_a_level_that_finds_yours_in_three_games(page):
         page.locator(".result", has_text="Black to play").wait_for()
         page.keyboard.press("r")
         page.get_by_role("alert").get_by_text(re.compile(f"Your level is {text}")).wait_for()
+        page.reload()
+        page.locator(".result", has_text="White wins by resignation").wait_for()
     assert "level 2" in page.get_by_role("region", name="Players").inner_text()

@@ -180,7 +180,7 @@ const SOON = 10; // seconds from which on a human hears the clock
 /** What is left after some seconds: of the main time, and then of one period after another. */
 function leftAfter(clock: ClockOf, gone: number): { seconds: number; stones: number } {
   let [seconds, stones] = [clock.seconds - gone, clock.stones];
-  if (!stones && seconds < 0 && clock.period) [seconds, stones] = [seconds + clock.period, clock.periods || 1];
+  if (!stones && seconds < 0 && clock.period) [seconds, stones] = [seconds + clock.period, clock.periods || clock.period_stones];
   while (clock.periods && stones > 1 && seconds < 0) [seconds, stones] = [seconds + clock.period, stones - 1];
   return { seconds, stones };
 }

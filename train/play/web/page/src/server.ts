@@ -36,7 +36,7 @@ let failures = 0;
 let lastId = 0;
 let record: string | null = sessionStorage.getItem(RECORD_KEY);
 let skipsGame = false; // the next game is the empty one of a new connection: the old one is on its way back
-let isRestoring = false;
+export let isRestoring = false;
 let skipped: Game | null = null; // that game
 const waiting = new Map<number, Waiting>();
 const listeners: ((search: Search) => void)[] = [];
@@ -160,8 +160,8 @@ function beginAnew(): void {
 }
 
 async function giveBack(last: Game): Promise<void> {
-  const { size, komi, setup, first, moves, seats, time, timed, at, resigned } = last;
-  await request("new", { size, komi, setup, to_play: first, moves, ...seats, time, timed, sgf: record, paused: true });
+  const { size, komi, setup, first, moves, seats, time, timed, at, resigned, is_own } = last;
+  await request("new", { size, komi, setup, to_play: first, moves, ...seats, time, timed, sgf: record, is_own, paused: true });
   if (resigned) await request("resign");
   if (at < moves.length) await request("goto", { at });
   if (!last.paused) await request("resume");

@@ -6,7 +6,7 @@ import { valueOf } from "./heat";
 import { takeResult } from "./level";
 import { say, showError, toast } from "./notices";
 import { withSeconds } from "./players";
-import { game, get, hello, isConnected, onSearch, request } from "./server";
+import { game, get, hello, isConnected, isRestoring, onSearch, request } from "./server";
 import type { Game, Position, Role, Score, Search } from "./types";
 
 export const stones = computed(() => toStones(game.value?.size ?? 9, game.value?.stones ?? { black: [], white: [] }));
@@ -54,7 +54,7 @@ function announce(now: Game, then: Game | null): void {
     say(`Move ${now.at} of ${now.moves.length}. ${capital(now.to_play)} to play.`);
   }
   if (now.is_over && !then.is_over) {
-    takeResult(now);
+    if (!isRestoring) takeResult(now); // it has counted already
     say(`${now.at === then.at + 1 ? describeMove(now.moves[now.at - 1]!) : ""} The game is over: ${describeResult(now.result)}.`);
     if (now.result && !now.result.endsWith("+R")) void askScore();
   }

@@ -46,6 +46,7 @@ export interface Game {
   clocks: Record<ColorName, Clock | null>;
   time: string | null; // as in a new game
   timed: "engines" | "both";
+  is_own: boolean; // whether it began here
   info: Record<string, string>; // of a record, by SGF's names
   comment: string;
   variations: Variation[]; // what follows the position shown, the main one first
@@ -60,6 +61,7 @@ export interface Clock {
   stones: number; // moves to make in that time, or periods left; 0: main time
   period: number;
   periods: number;
+  period_stones: number; // moves to make in a period
   runs: boolean; // for a human
 }
 
