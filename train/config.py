@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from rlgo.base.bounds import Needs
 from rlgo.base.errors import CLOSE, RlgoError, printable
 from rlgo.base.resources import config_path
 from rlgo.base.settings import (
@@ -50,6 +51,7 @@ from train.settings import (
     different,
     group,
     key,
+    note_of,
     section,
     shorten,
     spelled,
@@ -119,7 +121,7 @@ class RunConfig(Section):
         default="",
         description="A weight file with the same features to start from. Empty: all weights are 0, as in the paper.",
     )
-    games: Count = group(Learning(), "games", games={"name": "games", "aliases": ""})
+    games: Count = group(Learning(), "games", games={"name": "games", "aliases": "", "needs": None})
     out: Folder = Field(default="runs", description="The folder that contains the run folders.")
     log_every: Annotated[Count, Field(ge=1)] = Field(
         default=10_000, description="Games between two points in the logs."
@@ -134,9 +136,10 @@ class RunConfig(Section):
         default=0,
         description="Games of a match against GNU Go level 0, if it is installed; each takes about a second. 0: none.",
     )
-    gnugo_every: Annotated[Count, Field(ge=0)] = Field(
-        default=0,
-        description="Games of self-play between two such matches; 0: one at the end. Needs gnugo_games.",
+    gnugo_every: Annotated[Count, Field(ge=0)] = key(
+        0,
+        "Games of self-play between two such matches; 0: one at the end. Needs gnugo_games.",
+        needs=Needs("gnugo_games of at least 2", lambda run: run.gnugo_games > 0),
     )
     workers: Annotated[int, Within(WORKERS)] = Field(
         default=1,
@@ -458,6 +461,19 @@ def parse_override(text: str) -> dict[str, Any]:
     # More than one key means that the value contains a second line, so it is not a TOML value.
     value = parsed["value"] if list(parsed) == ["value"] else raw
     return {table: {key: value}} if dot else {table: value}
+
+
+def check_effects(config: Config, given: Iterable[str]) -> None:
+    """Raise RlgoError for an override, ``section.key=value``, that has no effect given the other values of a config."""
+    for override in given:
+        for name, values in _tables(parse_override(override), f"--set {printable(override)}").items():
+            section = getattr(config, name)
+            for leaf in values:
+                needs = note_of(section.fields()[leaf]).needs
+                if needs is not None and not needs.is_met(section):
+                    raise RlgoError(
+                        f"--set {printable(override)} has no effect here: it needs {section.prefix}{needs.words}"
+                    )
 
 
 def _unknown(name: str, source: str) -> RlgoError:

@@ -37,7 +37,20 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
-from rlgo.base.bounds import HUGE, Choice, Key, Number, OrWord, Switch, Whole, bounds_of, keys_of, name_of, words_of
+from rlgo.base.bounds import (
+    HUGE,
+    Choice,
+    Key,
+    Needs,
+    Number,
+    OrWord,
+    Switch,
+    Whole,
+    bounds_of,
+    keys_of,
+    name_of,
+    words_of,
+)
 from rlgo.base.errors import RlgoError, cut, nearest, printable, shown
 from rlgo.base.files import user_path
 from rlgo.base.settings import EVEN_COUNT, FAST_GAMES, PAIRED_GAMES, SIZES
@@ -330,7 +343,11 @@ class Group:
         bounds = dict(bounds_of(type(start)))
         self.start, self.keys = start, {field: key.name or field for field, key in keys.items()}
         self.declared = {
-            self.keys[field]: _as_key(getattr(start, field), key.bound or bounds[field], key)
+            self.keys[field]: _as_key(
+                getattr(start, field),
+                key.bound or bounds[field],
+                dataclasses.replace(key, needs=key.needs and self._by_keys(key.needs)),
+            )
             for field, key in keys.items()
         }
 
@@ -343,9 +360,23 @@ class Group:
         try:
             return self.start._replace(**{field: getattr(section, key) for field, key in self.keys.items()}, **others)
         except RlgoError as error:  # about several fields, by their own names
-            fields = rf"\b({'|'.join(self.keys)}) ="
-            text = re.sub(fields, lambda field: f"{section.prefix}{spelled(self.keys[field[1]])} =", str(error))
-            raise RlgoError(text) from None
+            raise RlgoError(self._in_words(str(error), section.prefix)) from None
+
+    def _in_words(self, text: str, prefix: str = "") -> str:
+        """Return a text about fields as one about keys."""
+        fields = rf"\b({'|'.join(self.keys)}) ="
+        return re.sub(fields, lambda field: f"{prefix}{spelled(self.keys[field[1]])} =", text)
+
+    def _by_keys(self, needs: Needs) -> Needs:
+        """Return a condition on fields as one on keys."""
+        if all(field == key for field, key in self.keys.items()):
+            return needs
+
+        def is_met(keys: Any) -> bool:
+            named = {field: getattr(keys, key) for field, key in self.keys.items()}
+            return needs.is_met(types.SimpleNamespace(**{**vars(keys), **named}))
+
+        return Needs(self._in_words(needs.words), is_met)
 
 
 def group(start: Any, *fields: str, without: Iterable[str] = (), **changes: Mapping[str, Any]) -> Any:

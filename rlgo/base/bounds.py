@@ -252,7 +252,7 @@ class Key:
     experiments : the experiments in configs/experiments that measured it, separated by spaces
     name : the key, if it differs from the name of the field
     aliases : other spellings, separated by spaces
-    needs : the condition under which a player's key has an effect; a spec that sets it otherwise is refused
+    needs : the condition under which a key has an effect; a spec or ``--set`` with it is refused otherwise
     implies : values of other keys of a player, used if this key is given and they are not
     bound : the allowed values, if narrower than those of the field
     of : the algorithms that have it, if the NamedTuple serves several; None: all

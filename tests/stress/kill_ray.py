@@ -54,10 +54,11 @@ two = "mc_rave,sims=50"
 three = "mc_rave,sims=100"
 four = "mc_rave,sims=150"
 """
-ROUNDS = (
-    "network rounds mc_rave,sims=20,memory_mb=1 --games 150 --rounds 2 --matched mc_rave,sims=10,memory_mb=1 "
-    "--match-games 4 --size 5 --opening-plies 2 --blocks 1 --channels 8 --steps 100 --json rounds.json"
-).split()
+ROUNDS = [
+    "network", "rounds", "mc_rave,sims=20,memory_mb=1", "--matched", "mc_rave,sims=10,memory_mb=1", "--size", "5",
+    "--games", "150", "--opening-plies", "2", "--blocks", "1", "--channels", "8", "--steps", "100",
+    "--rounds", "2", "--match-games", "4", "--json", "rounds.json",
+]  # fmt: skip
 _NODE = {"num_cpus": 2, "object_store_memory": 80 * 2**20, "include_dashboard": False}
 _GAVE_UP = re.compile(r"rlgo: error: .*(died 3 times|do not start|that makes 3 in a row).*\n\Z")
 _PATIENCE = 600  # seconds for what takes a few on a machine that has nothing else to do
@@ -225,7 +226,8 @@ class _Rounds(_Trial):
         return (self.home / "out" / "round-1" / "games").exists()
 
     def check(self) -> None:
-        differing = [name for name, found in left(self.home / "out").items() if found != undisturbed()[name]]
+        found = left(self.home / "out")
+        differing = [name for name, expected in undisturbed().items() if found.get(name) != expected]
         if differing:
             raise Broken(f"other {', '.join(differing)}")
 
@@ -245,7 +247,9 @@ def left(out: Path) -> dict[str, Any]:
         games = read_collection([here / "games"])
         arrays = {name: values.tolist() for name, values in games.arrays.items()}
         found[f"games of {here.name}"] = str(games.recipes), str(arrays)
-        found[f"network of {here.name}"] = [array.tobytes() for array in load_network(str(here / "network/network.npz")).parameters]
+        found[f"network of {here.name}"] = [
+            array.tobytes() for array in load_network(str(here / "network/network.npz")).parameters
+        ]
         lines = (here / "sims.jsonl").read_text("utf-8").splitlines()[1:]
         found[f"match of {here.name}"] = [(game["game"], game["moves"]) for game in map(json.loads, lines)]
     return found

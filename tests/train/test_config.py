@@ -25,6 +25,7 @@ from rlgo.base.settings import (
     Learning,
     Policy,
 )
+from train.cli.main import main
 from train.config import (
     SECTIONS,
     BoardConfig,
@@ -36,6 +37,7 @@ from train.config import (
     SweepConfig,
     TournamentConfig,
     change,
+    check_effects,
     config_from_dict,
     flat,
     load_config,
@@ -262,6 +264,32 @@ def test_a_wrong_override_is_refused(write: Any, override: str, message: str) ->
     with pytest.raises(RlgoError) as caught:
         load_config(write(""), [override])
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "needed"),
+    [
+        (["learning.alpha_final=0.1"], "learning.alpha_schedule = linear or exponential"),
+        (["learning.alpha_half=9", "learning.alpha_schedule=linear"], "learning.alpha_schedule = harmonic"),
+        (["run.gnugo_every=5"], "run.gnugo_games of at least 2"),
+        (["run.gnugo_every=5", "run.gnugo_games=2", "run.games=9", "learning.lambda=0.5"], ""),
+        (["learning.alpha_final=0.1", "learning.alpha_schedule=exponential"], ""),
+    ],
+)
+def test_an_override_without_effect_is_refused(overrides: list[str], needed: str) -> None:
+    config = load_config("default", overrides)
+    if not needed:
+        check_effects(config, overrides)
+        return
+    with pytest.raises(RlgoError) as error:
+        check_effects(config, overrides)
+    assert str(error.value) == f"--set {overrides[0]} has no effect here: it needs {needed}"
+
+
+def test_train_refuses_what_has_no_effect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "default", "--set", "learning.alpha_final=0.1", "--out", str(tmp_path / "runs")]) == 2
+    assert "has no effect here" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
 
 
 def test_an_override_does_not_hide_a_mistake_in_the_file(write: Any) -> None:

@@ -117,9 +117,10 @@ def train(
         resume_run(resume, **changes)
         return
 
-    from train.config import load_config
+    from train.config import check_effects, load_config
 
     loaded = load_config(config or "", settings or [])
+    check_effects(loaded, settings or [])
     if out is not None:
         loaded = dataclasses.replace(loaded, run=dataclasses.replace(loaded.run, out=out))
 

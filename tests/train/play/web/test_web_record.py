@@ -88,7 +88,9 @@ def test_undo_of_an_earlier_position_keeps_what_follows_as_a_variation(page):
     game = page.do("undo", moves=1)
     assert (game["moves"], game["at"]) == ([["black", "C3"]], 1)
     assert [(v["move"][1], v["moves"]) for v in game["variations"]] == [("B4", 3)]
-    assert page.do("undo", moves=1)["variations"] == [{"move": ["black", "C3"], "name": "", "moves": 4, "is_current": False}]
+    assert page.do("undo", moves=1)["variations"] == [
+        {"move": ["black", "C3"], "name": "", "moves": 4, "is_current": False}
+    ]
 
 
 def test_a_game_of_our_own_stays_one_after_it_was_saved(page):
