@@ -26,7 +26,7 @@ class Positions(NamedTuple):
     values: np.ndarray  # float64[n]: P(Black wins) according to the search
     moves: np.ndarray  # int64[n]: moves played before
     outcomes: np.ndarray  # float64[n]: z
-    weights: np.ndarray  # float64[n]: 1 / moves of the game
+    weights: np.ndarray  # float64[n]: 1 / positions of the same game among them
     part: np.ndarray  # int64[n]: the part of the games that it belongs to, 0 to PARTS - 1
 
 
@@ -68,11 +68,12 @@ def positions_of(games: Collection) -> Positions:
     outcomes = np.repeat(a["z"].astype(np.float64), lengths)
     part = np.repeat((a["id"] % PARTS).astype(np.int64), lengths)
     known = ~np.isnan(a["value"]) & ~np.isnan(outcomes)
+    game = np.repeat(np.arange(len(lengths)), lengths)[known]
     return Positions(
         a["value"].astype(np.float64)[known],
         moves[known],
         outcomes[known],
-        np.repeat(1 / lengths, lengths)[known],
+        1 / np.bincount(game)[game],
         part[known],
     )
 

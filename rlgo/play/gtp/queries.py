@@ -58,6 +58,12 @@ class AnalysisEngine:
             session.close()
 
     def _read_all(self, lines: Iterable[str]) -> None:
+        try:
+            self._read_each(lines)
+        finally:  # after a bug, too: otherwise `run` would wait for ever
+            self._put(1 << 62, None)
+
+    def _read_each(self, lines: Iterable[str]) -> None:
         for line in lines:
             if not line.strip():
                 continue
@@ -78,7 +84,6 @@ class AnalysisEngine:
                 continue
             self._open.add(question["id"])
             self._put(urgency, question)
-        self._put(1 << 62, None)
 
     def _put(self, urgency: int, question: dict[str, Any] | None) -> None:
         self._read += 1

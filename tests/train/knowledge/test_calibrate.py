@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from rlgo.go.game import Game
+from rlgo.learning.collection import read_collection
 from rlgo.play.calibration import Calibration, read_calibration
 from rlgo.play.player import RESIGN
 from train.cli.main import main
+from train.knowledge.calibrate import positions_of
 from train.players import make_player
 
 
@@ -38,6 +40,12 @@ def test_a_calibration_is_learned_and_used(folder: Path, tmp_path: Path, capsys:
     assert make_player("mc_rave,sims=2,memory_mb=1", 9, 1).calibration is None
     assert main(["games", "calibrate", str(folder), "-o", str(path)]) == 2
     assert "already exists" in capsys.readouterr().err
+
+
+def test_a_game_counts_once_however_many_of_its_moves_were_searched(folder: Path) -> None:
+    found = positions_of(read_collection([folder]))
+    assert found.moves.min() == 3  # openings were not
+    assert found.weights.sum() == pytest.approx(24)
 
 
 def test_games_that_cannot_be_learned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 from gtp_controller import Controller, Thinker
@@ -171,6 +172,16 @@ def test_a_bad_priority_is_no_end(priority: object) -> None:
     bad, good = answers({**QUESTION, "priority": priority, "id": "x"}, {**QUESTION, "priority": 3})
     assert bad == {"id": "x", "error": "priority: expected an integer"}
     assert good["id"] == "a"
+
+
+def test_lines_that_cannot_be_read_on_are_an_end() -> None:
+    def lines() -> Iterator[str]:
+        yield json.dumps(QUESTION)
+        raise SystemExit  # which a thread does not print
+
+    said: list[str] = []
+    AnalysisEngine(lambda _: Counter(), said.append).run(lines())
+    assert len(said) == 1
 
 
 def test_all_questions_can_be_stopped() -> None:
