@@ -27,7 +27,8 @@ from mcts.puct import action_x, to_log_policy
 from rlgo.base.settings import LOGISTIC
 from rlgo.compiler.jit import inline, njit
 from rlgo.features.incremental import reset_value
-from rlgo.go.board import BLACK, PASS
+from rlgo.go.board import BLACK
+from rlgo.go.positions import place_of
 from rlgo.go.rules import n_points
 from rlgo.learning.value import sigma
 from rlgo.network.layers import Layers, NetworkScratch, evaluate_board, new_network_scratch
@@ -69,9 +70,7 @@ def ask_network(node, last_moves, b, tree, context, workspace, patterns):
     evaluate_board(b, last_moves[0], last_moves[1], context.rules.komi, context.knowledge.network, s)
     first, n = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     for i in range(n):
-        p = np.int64(tree.move[first + i])
-        place = size * size if p == PASS else (p // (size + 1) - 1) * size + p % (size + 1) - 1
-        x[i] = s.layers.logits[place]
+        x[i] = s.layers.logits[place_of(np.int64(tree.move[first + i]), size)]
     to_log_policy(x, n)  # over the actions of the node
     m = settings.network_policy
     if m < 1.0 and predict_moves(node, last_moves[1], b, tree, context.knowledge.patterns, patterns) == n:

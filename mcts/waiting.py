@@ -21,8 +21,8 @@ from mcts.rave import back_up, give_up
 from mcts.settings import Heuristic, Use
 from mcts.tree import PRIOR_UNITS, add, change_of_outcome, statistic
 from rlgo.compiler.jit import atomic_add, copy_record, inline, inline_once, njit
-from rlgo.go.board import BLACK, PASS
-from rlgo.go.positions import copy_position, follow
+from rlgo.go.board import BLACK
+from rlgo.go.positions import copy_position, follow, place_of
 from rlgo.learning.value import sigma
 
 COLLIDED = -3  # in place of a node: the simulation met one that waits
@@ -147,9 +147,9 @@ def give_policy(path, answers, settings, tree):
     shared = settings.virtual_loss > 0
     sign = 1.0 if (path.first_color - BLACK + path.leaf) % 2 == 0 else -1.0
     first, n = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
-    is_value = answers.kind == ACTION_VALUES
+    is_value, size = answers.kind == ACTION_VALUES, np.int64(np.sqrt(answers.policy.shape[1] - 1.0) + 0.5)
     for i in range(n):
-        given = np.float64(answers.policy[row, _place(np.int64(tree.move[first + i]), answers.policy.shape[1] - 1)])
+        given = np.float64(answers.policy[row, place_of(np.int64(tree.move[first + i]), size)])
         if is_value:
             x[i] = given
         else:
@@ -170,13 +170,3 @@ def give_policy(path, answers, settings, tree):
             values_to_policy(x, n, sign, settings.policy_scale)
         for i in range(n):
             tree.prior_q[first + i] = policy_units(x[i])
-
-
-@inline
-def _place(p, points):
-    """Return the place of a move in a policy: row by row from A1, the pass last.
-
-    points : N = size * size
-    """
-    size = np.int64(np.sqrt(points) + 0.5)
-    return points if p == PASS else (p // (size + 1) - 1) * size + p % (size + 1) - 1

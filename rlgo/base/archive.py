@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -54,7 +55,7 @@ def read_archive(path: str | Path, kind: str, file_format: str, version: int) ->
     ------
     RlgoError : if the file is missing, damaged, of another format, or of a newer version
     """
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         raise RlgoError(f"{path}: expected a {kind}, found a folder")
     data = read_file(path)
     try:

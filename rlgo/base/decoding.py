@@ -20,7 +20,7 @@ _WIDE = {b"A\0\0\0": "utf-32-le", b"\0\0\0A": "utf-32-be", b"A\0A\0": "utf-16-le
 # Programs name the standard, but write what Microsoft or a successor has added to it.
 _SUPERSETS = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "big5": "cp950", "euc_kr": "cp949"}
 _ESCAPE, _ESCAPED = b"\x1b$", ("iso2022_jp_2", "iso2022_kr")  # encodings that look like ASCII
-_UNUSABLE = {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"}  # no encodings of whole texts
+_UNUSABLE = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"}  # no encodings of whole texts
 
 _MOST_JUDGED = 2_000  # characters of a text
 _DAMAGE = 0.1  # share of characters that may be broken in a text that still counts as UTF-8

@@ -113,7 +113,7 @@ def check_folder(path: str | Path, name: str = "", hint: str = "") -> None:
     while not os.path.lexists(folder) and folder != folder.parent:
         folder = folder.parent
     why = "" if os.access(folder, os.W_OK | os.X_OK) else f"{folder} cannot be written"
-    why = why if folder.is_dir() else f"{folder} is a file"
+    why = why if os.path.isdir(folder) else f"{folder} is a file"
     if why:
         raise RlgoError(f"{name}{path}: expected a folder that can be written: {why}{hint}")
 
@@ -126,9 +126,9 @@ def check_writable(path: str | Path, name: str = "") -> None:
     path = Path(path)
     folder = path if is_stream(path) else Path(os.path.realpath(path)).parent
     why = ""
-    if path.is_dir():
+    if os.path.isdir(path):
         why = "it is a folder"
-    elif not (folder.is_dir() or is_stream(path)):
+    elif not (os.path.isdir(folder) or is_stream(path)):
         why = f"there is no folder {path.parent}"
     elif not os.access(folder, os.W_OK):
         why = f"{path.parent} is read-only"

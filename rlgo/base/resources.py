@@ -6,6 +6,7 @@ are at the root, next to the package.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -118,13 +119,13 @@ def find_file(name: str | Path, shipped: Mapping[str, Path], folder: Path, what:
     RlgoError : if there is no such file
     """
     path = user_path(str(name))
-    if path.is_file():
+    if os.path.isfile(path):  # `Path.is_file` raises an error for some names
         return path
     stem = path.stem if path.suffix in (".npz", ".toml") else path.name
     if stem in shipped and path.parent in (Path(), folder):
         return shipped[stem]
     problem = f"no such {what}"
-    if path.exists():
-        problem = f"expected a {what}, found a {'folder' if path.is_dir() else 'device or a pipe'}"
+    if os.path.exists(path):
+        problem = f"expected a {what}, found a {'folder' if os.path.isdir(path) else 'device or a pipe'}"
     hint = nearest(stem, shipped, f"shipped {all_of_them}: {', '.join(shipped)}")
     raise RlgoError(f"{str(name) or shown('')}: {problem}; {hint}")

@@ -39,7 +39,7 @@ COUNT_OR_0 = Whole(ge=0, le=MOST)
 EVEN_COUNT = Whole(ge=0, le=10**7, even=True)
 PAIRED_GAMES = Whole(ge=2, le=MOST, even=True)  # each opening is played with both colours
 FAST_GAMES = Whole(ge=2, le=10**7, even=True)  # the same in compiled code, which keeps all results in memory
-MOST_PLIES = Whole(ge=0, le=4 * MAX_SIZE * MAX_SIZE)  # what a record can hold (`td.max_plies`) on the largest board
+MOST_PLIES = Whole(ge=0, le=4 * MAX_SIZE * MAX_SIZE)  # what a record can hold (`rules.max_plies`) on the largest board
 SEED = Whole(ge=0, le=2**63 - 1)  # the range of integers in TOML
 POSITIVE = Number(gt=0)
 AT_LEAST_0 = Number(ge=0)

@@ -37,7 +37,7 @@ from numba.extending import intrinsic, overload
 
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.ram import on_own_cache_lines
-from rlgo.compiler.cache_folders import CACHE_DIR
+from rlgo.compiler.cache_folders import folder_for
 from rlgo.compiler.sources import kernel_digest
 
 PLAIN = os.environ.get("RLGO_PLAIN_NUMBA") == "1"  # use numba's public interface alone
@@ -61,7 +61,7 @@ if not PLAIN:
 _unliteral = types.unliteral  # type: ignore[attr-defined]  # which numba does export
 _TICK_SECONDS = 5.0  # between two dots while something is compiled
 
-numba.config.CACHE_DIR = str(CACHE_DIR / f"others-{kernel_digest()}")  # for users' kernels, which call ours
+numba.config.CACHE_DIR = str(folder_for("others", kernel_digest()))  # for users' kernels, which call ours
 # The process is about to end: without this, Python looks for cycles among all of numba's objects first, for 0.1 s.
 atexit.register(gc.freeze)
 # Vectorise sums over short constant loops (off in numba by default): 18 ns against 83 ns for

@@ -193,18 +193,23 @@ class Claimed(Exception):
     """Another process is compiling this kernel; see `patience`."""
 
 
-_waits = True
+class _Patience(threading.local):
+    """Whether a thread waits for kernels that other processes compile."""
+
+    waits = True
+
+
+_patience = _Patience()
 
 
 @contextmanager
 def patience(waits: bool) -> Iterator[None]:
-    """Wait for kernels that other processes compile, as usual; or raise `Claimed` instead."""
-    global _waits
-    before, _waits = _waits, waits
+    """Let this thread wait for kernels that other processes compile, as usual; or raise `Claimed` instead."""
+    before, _patience.waits = _patience.waits, waits
     try:
         yield
     finally:
-        _waits = before
+        _patience.waits = before
 
 
 def _claim(path: Path) -> tuple[int, Path] | None:
@@ -220,7 +225,7 @@ def _claim(path: Path) -> tuple[int, Path] | None:
     except OSError:
         return None
     try:
-        fcntl.flock(claim, fcntl.LOCK_EX | (0 if _waits else fcntl.LOCK_NB))
+        fcntl.flock(claim, fcntl.LOCK_EX | (0 if _patience.waits else fcntl.LOCK_NB))
     except BlockingIOError:
         os.close(claim)
         raise Claimed(path.name) from None

@@ -128,6 +128,7 @@ class Game:
         self.allowed: frozenset[int] | None = None
         self._first = BLACK
         self._before_edit: Game | None = None
+        self._n_before_edit = 0
         self._boards = new_boards(2, size)  # the position, and scratch
         self._points = np.zeros(size * size, np.int64)
         self._hashes = np.zeros(size * size, np.uint64)
@@ -146,7 +147,8 @@ class Game:
     def copy(self) -> Game:
         """Return an independent copy. So do `copy.copy` and `copy.deepcopy`."""
         other = Game(self.size, self.komi)
-        other.notes, other._before_edit = self.notes, self._before_edit
+        other.notes = self.notes
+        other._before_edit, other._n_before_edit = self._before_edit, self._n_before_edit
         other.setup = self.setup.copy()
         other.moves = self.moves.copy()
         other.resigned = self.resigned
@@ -198,7 +200,7 @@ class Game:
     @property
     def n_played(self) -> int:
         """The number of moves since the start, with those before an edit, which `moves` lacks; see `edit`."""
-        return len(self.moves) + (0 if self._before_edit is None else self._before_edit.n_played)
+        return len(self.moves) + self._n_before_edit
 
     def play(self, p: Place, color: int | str | None = None, *, may_repeat: bool = False) -> None:
         """Play for the side to play, or for `color`; then the other side is to play.
@@ -232,31 +234,37 @@ class Game:
         Stones set up at the start stay; an edit (see `edit`) is undone with the move before it. RlgoError if there are
         fewer moves.
         """
-        before, left = self._before_edit, n - len(self.moves)
-        if before is not None and left > 0:
-            earlier = before.copy()
-            earlier.undo(left)
-            self.__setstate__(earlier.__getstate__())
-            return
-        if not 1 <= n <= len(self.moves):
+        n = Whole(ge=1).check("n", n)
+        if n > self.n_played:
             raise RlgoError("no move to undo")
+        earlier = self
+        while n > len(earlier.moves):
+            n -= len(earlier.moves)
+            assert earlier._before_edit is not None  # which has the other moves
+            earlier = earlier._before_edit
+        if earlier is not self:
+            kept = {name: getattr(self, name) for name in ("komi", "notes", "allowed")}
+            self.__setstate__({**earlier.copy().__getstate__(), **kept})
         self._replay(len(self.moves) - n)
 
     def after(self, n: int) -> Game:
-        """Return a copy of the game as it was after its first n moves; the colour that moved next is to play."""
+        """Return a copy of the game as it was after its first n moves; the colour that moved next is to play.
+
+        After all of them, it is the colour that is to play now.
+        """
         n = Whole(ge=0, le=len(self.moves)).check("n", n)
         other = self.copy()
         other._replay(n)
         return other
 
     def _replay(self, n: int) -> None:
-        """Play the first n moves again, from the start; the colour of the next one is to play."""
+        """Play the first n moves again, from the start; the colour of the next one is to play, after all the same."""
         moves, self.moves, self.repetitions, self.resigned = self.moves, [], [], EMPTY
+        colors = [color for color, _ in moves] + [self.to_play]
         self._restart()
         for color, p in moves[:n]:
             self.play(p, color, may_repeat=True)
-        if n < len(moves):
-            self.to_play = moves[n][0]
+        self.to_play = colors[n]
 
     def resign(self, color: int | str | None = None) -> None:
         """Resign for the side to play, or for `color`. This ends the game."""
@@ -404,10 +412,10 @@ class Game:
         """
         if all(self.board.color[p] == color for p, color in points.items()):
             return
-        before = self.copy()
+        before, n_before = self.copy(), self.n_played
         colors = {p: color for color in COLOR_NAMES for p in self.stones(color)} | dict(points)
         self._begin_with(sorted((c, p) for p, c in colors.items() if c != EMPTY), self.to_play)
-        self._before_edit = before if before.moves else before._before_edit
+        self._before_edit, self._n_before_edit = before if before.moves else before._before_edit, n_before
 
     def _begin_with(self, setup: list[tuple[int, int]], to_play: int) -> None:
         """Begin the game with these stones. RlgoError, with the game unchanged, if they cannot stand there."""

@@ -225,7 +225,7 @@ def new_replay_scratch(size: int, history: int) -> ReplayScratch:
 
 @njit
 def place(b, color, p, zobrist):
-    """Play a move that may be illegal or out of turn: return _OK, or what is wrong with it, the board unchanged."""
+    """Play a move that may be illegal or out of turn: return _OK, or what is wrong with it, the stones unchanged."""
     if p != PASS and not (0 < p < b.color.shape[0] and b.color[np.uint64(p)] != BORDER):
         return _OFF_BOARD
     if b.to_play != color:
@@ -513,6 +513,12 @@ def places_of(moves: np.ndarray, size: int) -> np.ndarray:
     rows, columns = moves // (size + 1) - 1, moves % (size + 1) - 1
     is_point = (rows >= 0) & (rows < size) & (columns >= 0)
     return np.where(is_point, rows * size + columns, np.where(moves == PASS, size * size, -1))
+
+
+@inline
+def place_of(p, size):
+    """Return the index of one legal move in a policy; see `places_of`."""
+    return size * size if p == PASS else (p // (size + 1) - 1) * size + p % (size + 1) - 1
 
 
 def _one_size(sizes: Sequence[int]) -> int:

@@ -1,6 +1,6 @@
 """Sizes of boards and games, and the rules with their constant tables for kernels.
 
-Start reading at `Rules`. Nothing here imports numba.
+Start reading at `Rules`.
 """
 
 from __future__ import annotations

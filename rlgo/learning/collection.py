@@ -70,7 +70,7 @@ def read_shard(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 @dataclass(frozen=True)
 class Collection:
-    """All games of a folder.
+    """All games of one or more folders.
 
     Attributes
     ----------

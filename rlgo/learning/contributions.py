@@ -93,7 +93,8 @@ def whole(windows: list[Window]) -> list[Window]:
     """Add up the kinds of sharing of each window: theta_LI + theta_LD, with their signs."""
     sums: dict[tuple[Any, ...], Window] = {}
     for window in windows:
-        place = (*window[:3], window.cells.shape)
+        form = window.cells != BORDER  # the four turned forms of a picture begin at one point
+        place = (*window[:3], form.shape, form.tobytes())
         other = sums.get(place)
         if other is not None:
             window = window._replace(kind=f"{other.kind}+{window.kind}", weight=other.weight + window.weight)

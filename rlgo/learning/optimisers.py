@@ -17,12 +17,12 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rlgo.base.errors import RlgoError, nearest, shown
+from rlgo.base.files import user_path
 from rlgo.compiler.jit import callback, inline, njit
 
 _SIGNATURE = "float64(float64, float64, float32[::1], float64, float64[::1])"  # of a rule, see `rule`
@@ -142,6 +142,8 @@ def find_rule(text: str | LearningRule) -> LearningRule | None:
     """
     if isinstance(text, LearningRule):
         return text
+    if not isinstance(text, str):
+        raise RlgoError(f"learning.optimiser = {shown(text)}: expected a learning rule, or its name")
     name, *settings = (part.strip() for part in text.split(","))
     if ":" in name:
         file, _, name = name.rpartition(":")
@@ -165,14 +167,16 @@ def _with_settings(found: LearningRule | None, settings: list[str]) -> LearningR
         try:
             parameters[key] = float(value)
         except ValueError:
-            raise RlgoError(f"learning.optimiser: {key} = {value}: expected a number") from None
+            parameters[key] = math.nan
+        if not math.isfinite(parameters[key]):
+            raise RlgoError(f"learning.optimiser: {key} = {value}: expected a number")
     assert found is not None  # the papers' rule has no parameters
     return replace(found, parameters=parameters)
 
 
 def _run(file: str) -> dict[str, Any]:
     """Run a Python file and return its globals."""
-    path = Path(file).expanduser()
+    path = user_path(file)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise RlgoError(f"learning.optimiser: {file}: expected a Python file")

@@ -223,7 +223,7 @@ class Player(Protocol):
         """
         if self.calibration is None:
             return min(1.0, max(0.0, value))  # a linear value is unbounded
-        return self.calibration.chance(value, len(game.moves), game.size)
+        return self.calibration.chance(value, game.n_played, game.size)
 
     def statistics(self, game: Game) -> SearchStatistics | None:
         """Return the numbers behind the candidates of the position being searched, or searched last; None: no opinion.

@@ -182,7 +182,7 @@ class GameSession:
 
     def set_up(self, stones: Iterable[tuple[int, int]], to_play: int) -> None:
         """Add stones, (colour, point) each, to those that the game begins with. RlgoError after the first move."""
-        if self.game.moves:
+        if self.game.n_played:
             raise RlgoError("stones are set up before the first move")
         game = Game(self.game.size, self.game.komi)
         game.set_up([*self.game.setup, *stones], to_play)

@@ -20,7 +20,7 @@ import numpy as np
 
 from rlgo.base.bounds import One
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.files import read_text
+from rlgo.base.files import read_text, user_path
 from rlgo.base.resources import checkpoints_dir
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES
 from rlgo.compiler.jit import seed_sequence
@@ -167,7 +167,7 @@ def _find(name: str, size: int, komi: float) -> Openings:
             raise RlgoError(f"openings = {name}: expected {sizes} with komi {DEFAULT_KOMI:g}, or random:N or {EMPTY}")
         path = _shipped(name, size)
     else:
-        path = Path(name).expanduser()
+        path = user_path(name)
         if not path.is_file():
             raise RlgoError(f"openings = {shown(name)}: expected {_WORDS}")
     listed = _moves_of(path, path.stat().st_mtime_ns, size)

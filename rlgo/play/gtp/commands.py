@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE
@@ -160,7 +160,7 @@ def loadsgf(session: GameSession, args: list[str]) -> None:
     name = " ".join(args[:-1] if numbered else args)
     if not name:
         raise RlgoError("syntax error: expected FILE [MOVE_NUMBER]")
-    if re.fullmatch('".+"', name) and not Path(name).exists():  # GTP has no quotes, but some controllers write them
+    if re.fullmatch('".+"', name) and not os.path.exists(name):  # GTP has no quotes, but some controllers write them
         name = name[1:-1]
     try:
         session.load(name, max(0, int(args[-1]) - 1) if numbered else None)

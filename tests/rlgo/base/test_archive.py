@@ -13,6 +13,7 @@ from weight_files import refused, some_weights
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import write_atomically
+from rlgo.base.resources import config_path
 from rlgo.features.weights import (
     load_weights,
     save_weights,
@@ -80,6 +81,9 @@ def test_a_folder_that_is_none(tmp_path, folder):
 def test_a_missing_file_and_a_folder(tmp_path):
     refused(tmp_path / "none.npz", "cannot be read", "No such file")
     refused(tmp_path, "expected a weight file, found a folder")
+    refused(tmp_path / ("x" * 300), "cannot be read", "File name too long")
+    with pytest.raises(RlgoError, match="no such config file"):
+        config_path("x" * 300)
 
 
 def test_truncated_files(saved):

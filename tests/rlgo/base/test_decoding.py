@@ -23,9 +23,24 @@ def test_the_likeliest_encoding_is_chosen(encoding: str) -> None:
         assert decode(text.encode(encoding)) == text
 
 
-@pytest.mark.parametrize("declared", ["base64", "rot13", "undefined", "idna", "cp037", "utf-16", "no-such", "\0", ""])
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "base64",
+        "rot13",
+        "undefined",
+        "idna",
+        "unicode_escape",
+        "raw_unicode_escape",
+        "cp037",
+        "utf-16",
+        "no-such",
+        "\0",
+        "",
+    ],
+)
 def test_what_is_no_encoding_of_the_text_is_ignored(declared: str) -> None:
-    assert decode(f"CA[{declared}] é柯洁".encode(), declared) == f"CA[{declared}] é柯洁"
+    assert decode(f"CA[{declared}] é柯洁\\x5d".encode(), declared) == f"CA[{declared}] é柯洁\\x5d"
 
 
 def test_a_name_that_was_cut_off_leaves_the_rest_readable() -> None:

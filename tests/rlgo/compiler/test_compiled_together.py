@@ -187,3 +187,23 @@ def test_numbas_public_interface_suffices(tmp_path: Path, before: str) -> None:
     warning, *rest = done.stderr.splitlines() if before else ["", *done.stderr.splitlines()]
     assert ("cannot import name '_CacheLocator'" in warning) == bool(before)
     assert [line.partition(" (")[0] for line in rest] == ["compiling the rules of the game, 5x5"]
+
+
+def test_patience_is_that_of_one_thread() -> None:
+    seen: list[bool] = []
+    begun, ended = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with machine_code.patience(False):
+            begun.set()
+            ended.wait()
+        seen.append(machine_code._patience.waits)
+
+    with machine_code.patience(False):
+        thread = threading.Thread(target=other)
+        thread.start()
+        begun.wait()
+    assert machine_code._patience.waits  # although it is not for the other one, which began with this one's
+    ended.set()
+    thread.join()
+    assert seen == [True]

@@ -23,6 +23,7 @@ from rlgo.go.draw import (
     shapes_image,
     shapes_text,
     values_narrow,
+    values_text,
 )
 from rlgo.go.game import Game
 
@@ -71,6 +72,9 @@ def test_narrow_boards_have_a_character_for_each_point(game: Game) -> None:
     assert first == narrow[0]
     assert rows[-1][7] == "9"
     assert "4" in rows[0]
+    values[0, 4] = -0.3  # of a linear V
+    assert values_narrow(game.board, values).splitlines()[-2][7] == "0"
+    assert "-" not in values_text(game.board, values)
 
 
 def test_board_text_in_unicode(game: Game) -> None:

@@ -484,3 +484,46 @@ def test_an_edit_that_leaves_a_chain_without_liberties_changes_nothing() -> None
         game.edit({point_of("A5", 5): WHITE})
     assert len(game.moves) == 3
     assert game.stones(WHITE) == [point_of("E1", 5)]
+
+
+def test_who_is_to_play_after_all_moves_stays_so() -> None:
+    game = Game(5)
+    game.play("C3")
+    game.to_play = BLACK
+    assert (game.after(1).to_play, game.after(0).to_play) == (BLACK, BLACK)
+    game.edit({point_of("C3", 5): EMPTY})
+    game.to_play = WHITE
+    assert game.after(0).to_play == WHITE
+
+
+def test_undo_past_an_edit_keeps_what_belongs_to_the_whole_game() -> None:
+    game = Game(5)
+    game.play("C3")
+    game.edit({point_of("C3", 5): EMPTY})
+    game.komi, game.notes, game.allowed = 0.5, ("a note",), frozenset({point_of("A1", 5)})
+    game.play("D4")
+    game.undo(2)
+    assert (game.moves, game.komi, game.notes, game.allowed) == ([], 0.5, ("a note",), {point_of("A1", 5)})
+
+
+def test_many_edits_are_undone_one_after_another() -> None:
+    game, n = Game(5), 1_200  # deeper than Python nests calls
+    for _ in range(n):
+        game.play("A1", BLACK, may_repeat=True)
+        game.edit({point_of("A1", 5): EMPTY})
+    assert game.n_played == n
+    with pytest.raises(RlgoError, match="no move to undo"):
+        game.undo(n + 1)
+    game.undo(n - 1)
+    assert (game.n_played, game.stones(BLACK)) == (1, [])  # the first edit has taken the stone off
+    game.undo()
+    assert game.n_played == 0
+
+
+@pytest.mark.parametrize("n", [1.5, "2", 0])
+def test_undo_of_anything_but_a_number_leaves_the_game(n: object) -> None:
+    game = Game(5)
+    game.play("C3")
+    with pytest.raises(RlgoError, match=r"n = .*: expected an integer of at least 1"):
+        game.undo(n)  # type: ignore[arg-type]
+    assert len(game.moves) == 1

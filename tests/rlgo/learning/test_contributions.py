@@ -117,6 +117,12 @@ def test_whole_windows_and_the_strongest_of_them():
     assert strongest([w for w in windows if not w.weight], 5) == []
 
 
+def test_the_turned_forms_of_a_picture_stay_apart():
+    features = make_features(SIZE, (), "LI", (".x/xx",), "LI+LD")
+    windows = contributions(Weights(features, random_theta(features, 1)), random_game(10, 2).board)
+    assert len(whole(windows)) == len(features.windows) == 4 * (SIZE - 1) ** 2
+
+
 def test_another_board_size_is_refused():
     with pytest.raises(RlgoError, match="weights for board size 5: expected a board of that size"):
         contributions(random_weights((1,), "LI"), Game(7).board)

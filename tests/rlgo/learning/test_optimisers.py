@@ -182,6 +182,10 @@ def test_the_example_is_short_and_learns() -> None:
         ("idbt", "learning.optimiser: no learning rule 'idbt'; did you mean idbd?"),
         ("idbd,mata=1", "learning.optimiser: unknown parameter mata; expected meta"),
         ("idbd,meta=x", "learning.optimiser: meta = x: expected a number"),
+        ("idbd,meta=nan", "learning.optimiser: meta = nan: expected a number"),
+        ("idbd,meta=1e999", "learning.optimiser: meta = 1e999: expected a number"),
+        (None, "learning.optimiser = None: expected a learning rule, or its name"),
+        ("~nobody-of-that-name/rule.py:mine", "~nobody-of-that-name/rule.py: "),
         ("normalised,alpha=1", "learning.optimiser: unknown parameter alpha; expected none"),
         ("nowhere.py:mine", "learning.optimiser: nowhere.py: expected a Python file"),
         ("bad.py:mine", "learning.optimiser: bad.py cannot be run: ZeroDivisionError: division by zero"),
@@ -189,13 +193,13 @@ def test_the_example_is_short_and_learns() -> None:
         ("none.py:mine", "learning.optimiser: no learning rule mine in none.py; expected one, or FILE.py:NAME"),
     ],
 )
-def test_a_bad_rule_is_refused_in_one_line(text: str, message: str, tmp_path: Path, monkeypatch) -> None:
+def test_a_bad_rule_is_refused_in_one_line(text: str | None, message: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("bad.py").write_text("1 / 0")
     Path("few.py").write_text("from rlgo.learning.optimisers import rule\n@rule(state=0)\ndef mine(g):\n    return g\n")
     Path("none.py").write_text("mine = 3")
     with pytest.raises(RlgoError) as caught:
-        find_rule(text)
+        find_rule(text)  # type: ignore[arg-type]
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 

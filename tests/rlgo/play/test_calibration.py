@@ -9,6 +9,8 @@ import pytest
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import shipped_calibration
+from rlgo.go.board import BLACK
+from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game
 from rlgo.play.calibration import (
     STAGES,
@@ -92,3 +94,14 @@ def test_a_player_without_a_calibration_shows_its_value() -> None:
     assert [player.chance(value, game) for value in (-0.5, 0.25, 1.5)] == [0.0, 0.25, 1.0]
     player.calibration = Calibration((0.0,) * 8, EIGHT, EIGHT)
     assert player.chance(0.25, game) == pytest.approx(0.25)
+
+
+def test_a_chance_goes_by_all_moves_those_before_an_edit_included() -> None:
+    player, game, edited = RandomPlayer(), Game(5), Game(5)
+    player.calibration = Calibration(tuple(i / 4 for i in range(8)), EIGHT, EIGHT)
+    for vertex in ("A1", "B5", "C3", "D4"):
+        game.play(vertex)
+        edited.play(vertex)
+    edited.edit({from_vertex("E5", 5): BLACK})
+    assert not edited.moves
+    assert player.chance(0.3, edited) == player.chance(0.3, game) != player.chance(0.3, Game(5))

@@ -120,6 +120,16 @@ def test_what_fails_changes_nothing(name: str, tmp_path: Path) -> None:
     assert session.game.size == 9
 
 
+def test_no_position_is_set_up_after_moves_even_if_an_edit_came_last() -> None:
+    session = GameSession(Scripted("D4"))
+    session.play(at("D4"))
+    session.game.edit({at("E5"): BLACK})
+    with pytest.raises(RlgoError, match="stones are set up before the first move"):
+        session.set_up([], WHITE)
+    session.undo(1)
+    assert session.game.n_played == 0
+
+
 def test_several_moves_at_once() -> None:
     session = GameSession(Scripted())
     session.play_all((color, at(v)) for color, v in ((BLACK, "D4"), (WHITE, "pass"), (WHITE, "C3")))
