@@ -22,7 +22,7 @@ from rlgo.go.draw import colors_of, picture
 from rlgo.learning.contributions import contributions
 from train.plots import FIRST, INK, SECOND, light_frame, line_style, percent
 
-DOCS = Path(__file__).resolve().parent
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def save(figure: Any, picture_name: str) -> None:

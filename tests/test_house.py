@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import importlib.util
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -213,7 +216,8 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 def is_compiled(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether numba compiles a function."""
-    return any(ast.unparse(d).partition("(")[0] in ("njit", "inline") for d in function.decorator_list)
+    names = ("njit", "inline", "inline_once", "apart")
+    return any(ast.unparse(d).partition("(")[0] in names for d in function.decorator_list)
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
@@ -251,6 +255,14 @@ def test_only_jit_knows_how_numba_compiles() -> None:
         if not name.startswith("rlgo/compiler/"):
             assert "rlgo.compiler.parts" not in source, name
             assert "from numba" not in source, name
+
+
+def test_where_no_test_may_be_skipped_all_packages_are_there() -> None:
+    texts = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py")]
+    needed = {name for text in texts for name in re.findall(r'importorskip\("(\w+)', text)} | {"ray"}
+    assert len(needed) >= 8
+    if os.environ.get("RLGO_TESTS") == "all":
+        assert {name for name in needed if importlib.util.find_spec(name) is None} == set()
 
 
 def test_git_sees_every_room() -> None:

@@ -224,7 +224,7 @@ def test_any_encoding_and_any_path(utf8, encoding, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.process
-@pytest.mark.skipif(os.name != "posix", reason="needs /proc")
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
 def test_a_home_and_a_cache_that_cannot_be_written(tmp_path):
     """Files in place of folders: not even the superuser can write below them."""
     blocked = tmp_path / "file"

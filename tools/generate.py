@@ -1,7 +1,7 @@
 """Rewrite the generated parts of the documentation: `python tools/generate.py`.
 
 They are between ``<!-- NAME -->`` and ``<!-- /NAME -->``, and come from the raw results in `results` and
-`results/experiments`. `docs/players.md` is generated whole. A test runs this with ``--check``: nothing may change.
+`results/experiments`. `docs/players.md` is generated whole. A test generates them anew: nothing may change.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class System:
     name : its name in the table
     opponent : name of the level of GNU Go
     paper : its result according to the paper
-    match : file of matches at the paper's number of simulations, in docs/results; "" for the training runs
+    match : file of matches at the paper's number of simulations, in results; "" for the training runs
     label : label of those training runs in `SCALE_EXPERIMENT`
     equal_time : experiment and player at equal time; empty for a system that does not search
     """

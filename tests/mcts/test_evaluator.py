@@ -9,7 +9,6 @@ import pytest
 from board_data import from_diagram
 from tree_tools import SIZE, PatientSearch, at, game_after, random_weights, replayed, set_root, value_index
 
-import mcts
 from mcts.evaluator import LearnedEvaluator, evaluate, read_answers
 from mcts.handcrafted import judge
 from mcts.player import TreeSearch
@@ -456,8 +455,4 @@ def test_a_batch_that_is_not_full_does_not_wait_for_ever():
     settings = PLAIN._replace(expand_after=50)
     resources = Resources(2, batch=1000, batch_ms=1)
     PatientSearch(SIZE, settings, 3_000, evaluator=evaluator, resources=resources, seed=1).search(game_after("C3"))
-    assert 1 < max(sizes) < 1000 or len(sizes) > 1
-
-
-def test_public_names():
-    assert isinstance(mcts.LearnedEvaluator(random_weights()), mcts.LearnedEvaluator)
+    assert max(sizes) < 1000

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import Outcome, StressTest, main
+from harness import ROOT, Outcome, StressTest, main
 
 
 def dice(draw: random.Random) -> Iterator[Outcome]:
@@ -61,3 +62,17 @@ def test_an_interrupted_stress_test_records_what_it_reached(tmp_path: Path) -> N
     path = tmp_path / "dice.json"
     assert main(stress_test(trials), ["--json", str(path)]) == 130
     assert json.loads(path.read_text("utf-8"))["count"] == 1
+
+
+NOT_RECORDED = {"signals", "web_tabs"}  # no full stress test of these was run
+
+
+def test_records_are_those_of_todays_stress_tests() -> None:
+    """A record that says what it tried, and nothing else, belongs to each stress test."""
+    texts = {path.stem: path.read_text("utf-8") for path in Path(__file__).parent.glob("*.py")}
+    made = {name: re.search(r"\nSTRESS_TEST = StressTest\((.*?)\n\)", text, re.DOTALL) for name, text in texts.items()}
+    stated = {name: re.findall(r'"([^"]*)"', found[1])[:3] for name, found in made.items() if found}
+    records = {path.stem: json.loads(path.read_text("utf-8")) for path in (ROOT / "results" / "stress").glob("*.json")}
+    assert {*stated} - NOT_RECORDED == {*records}
+    for name, record in records.items():
+        assert [name, record["subject"], record["promise"]] == stated[name], name

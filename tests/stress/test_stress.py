@@ -16,7 +16,10 @@ import soak
 pytestmark = pytest.mark.thorough
 HERE = Path(__file__).parent
 NAMES = sorted(path.stem for path in HERE.glob("*.py") if "\nSTRESS_TEST = " in path.read_text("utf-8"))
-TRIALS: dict[str, int] = {"flipped_bits": 140, "full_disk": 5}  # more than one where a single trial says little
+TRIALS: dict[str, int] = {  # more than one where a single trial says little
+    "bad_manners": 18, "flipped_bits": 140, "full_disk": 5, "races": 6, "rules_oracles": 3_000, "sgf_records": 2_000,
+    "signals": 12, "web": 500, "web_tabs": 20,
+}  # fmt: skip
 SEEDS = {"gtp_games": 39}  # a game of a second a side
 MARKS = {"kill_ray": pytest.mark.ray}
 

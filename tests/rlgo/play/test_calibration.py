@@ -72,7 +72,7 @@ def test_files(tmp_path: Path) -> None:
         read_calibration(path)
 
 
-@pytest.mark.parametrize(("player", "sizes"), [("mc_rave_patterns", (9, 13, 19)), ("rlgo", (9,))])
+@pytest.mark.parametrize(("player", "sizes"), [("mc_rave_patterns", (9, 13, 19)), ("rlgo", (9, 19))])
 def test_shipped_calibrations_spread_values_of_the_opening(player: str, sizes: tuple[int, ...]) -> None:
     for size in sizes:
         file = shipped_calibration(player, size)

@@ -94,7 +94,16 @@ def test_resigns_by_what_the_search_found():
     pytest.fail("V without search never differed")
 
 
-def test_two_phases_share_the_time():
+def test_two_phases_share_the_time(monkeypatch):
+    """On a clock that moves by a millisecond at each look, so that no pause of the machine counts."""
+    clock = SimpleNamespace(now=100.0)
+
+    def look() -> float:
+        clock.now += 0.001
+        return clock.now
+
+    clock.perf_counter = look
+    monkeypatch.setattr("rlgo.base.budget.time", clock)
     first = TdSearch(SIZE, simulations=None, seconds=1.0, seed=1)
     both = TwoPhase(first, depth=None, seconds=0.06, seed=1)
     assert first.seconds == 0.03

@@ -46,7 +46,7 @@ pytestmark = [
 
 # What a run calls to write, and where.
 WRITING = {"write", "print", "flush", "fsync", "fstat", "replace", "rename", "open", "truncate", "mkdir", "chmod"}
-OURS = {"run.py", "folder.py", "monitor.py", "files.py", "record_writer.py", "tempfile.py", "pathlib.py"}
+OURS = {"run", "folder", "monitor", "files", "record_writer", "tempfile", "pathlib"}  # modules
 
 
 def at_call(n: int, act: Callable[[], None], writing: bool = False) -> Fault:
@@ -60,7 +60,7 @@ def at_call(n: int, act: Callable[[], None], writing: bool = False) -> Fault:
             if writing and not (
                 event in ("c_call", "c_return")
                 and arg.__name__ in WRITING
-                and os.path.basename(frame.f_code.co_filename) in OURS
+                and OURS & {*frame.f_globals["__name__"].split(".")}
             ):
                 return
             left -= 1

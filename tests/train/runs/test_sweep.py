@@ -30,7 +30,6 @@ from train.runs.run import train
 from train.runs.status import find_runs
 from train.runs.sweep import Outcome, Sweep, ranked, read_results, read_sweep, run_sweep, settings_of, table
 
-ROOT = Path(__file__).resolve().parents[3]
 BASE = """
 [run]
 log_every = 50

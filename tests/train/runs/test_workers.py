@@ -131,6 +131,7 @@ def until_all_work(workers: RayWorkers) -> None:
 
 
 def same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
+    assert {*a} - {"replaced"} == {*b} - {"replaced"}  # which only a cluster counts
     return all(np.array_equal(a[name], b[name]) for name in {*a} & {*b})
 
 
@@ -394,7 +395,7 @@ def test_games_that_are_lost_are_played_again(four, monkeypatch):
     tally = four.learn(500)
     assert tally.games + tally.discarded == four.games == 500
     assert four.lost == 50
-    assert same(four.state(), {"lost": np.array(50)})
+    assert four.state()["lost"] == 50
 
 
 def test_who_does_not_answer_is_replaced(four, monkeypatch):
@@ -402,11 +403,11 @@ def test_who_does_not_answer_is_replaced(four, monkeypatch):
     os.kill(victim, signal.SIGSTOP)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(four.pool, "timeout", 5.0)
+            patch.setattr(four.pool, "timeout", 30.0)  # which the others must not take, on any machine
             tally = four.pool.learn(200, 0)
         assert tally.games + tally.discarded == 150
         assert f"worker 3 (process {victim} on " in lines[0]
-        assert ") did not answer for 5 s (run.cluster_timeout); its 50 games are lost" in lines[0]
+        assert ") did not answer for 30 s (run.cluster_timeout); its 50 games are lost" in lines[0]
     finally:
         os.kill(victim, signal.SIGKILL)
 

@@ -37,7 +37,6 @@ def test_run_stops_at_the_end() -> None:
     assert sink.getvalue() == b"= rlgo scripted\n\n"
 
 
-@pytest.mark.slow
 def test_a_byte_order_mark_is_no_part_of_the_first_command() -> None:
     sink = io.BytesIO()
     run(GtpEngine(Scripted(), 5), io.BytesIO(b"\xef\xbb\xbf1 protocol_version\nquit\n"), sink)

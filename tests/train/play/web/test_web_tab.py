@@ -577,7 +577,3 @@ def test_players_are_limited_too(monkeypatch):
         page.until("search")
         page.ask("search", role="b", player="endless")
         assert page.until("error")["message"] == "the server has all of its 2 players in use: close another tab"
-
-
-def test_the_answers_are_json(page):
-    assert json.loads(json.dumps(page.news)) == page.news

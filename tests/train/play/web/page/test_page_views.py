@@ -205,4 +205,3 @@ def test_runs_are_laid_over_one_another(page):
     curves_card.get_by_role("heading", name="run6, run2").wait_for()
     assert curves_card.locator("figure.chart").first.locator("path.line").count() == 4  # two lines, and their keys
     assert "run=run6" in asked[-1]  # the shapes of the selected run
-    assert "Games/s" not in page.get_by_role("region", name="List of runs").inner_text()
