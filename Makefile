@@ -60,8 +60,8 @@ web:  ## rebuild the page of `rlgo web` from train/play/web/page; needs Node.js
 	cd train/play/web/page && npm ci && npm run build
 
 clean:  ## remove what can be made again: .venv and caches (runs stay)
-	rm -rf $(VENV) build dist .cache .pytest_cache .hypothesis .ruff_cache .mypy_cache
-	find rlgo mcts train tests -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf $(VENV) .nox build dist .cache .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	find rlgo mcts train tests tools studies -name __pycache__ -prune -exec rm -rf {} +
 
 # Set-up, once, and again when pyproject.toml changes. pip says what it is doing. Without --no-compile, half of the time
 # would go into translating modules to byte code, most of which are never imported.

@@ -33,6 +33,7 @@ def lower_bounds() -> list[str]:
 def tests(session: nox.Session) -> None:
     """Run all tests, with the thorough ones, in the three ways of `make test`."""
     session.install("--editable", ".[test]")
+    session.env["OPENBLAS_NUM_THREADS"] = "1"  # see the Makefile
     pytest = ("python", "-m", "pytest", "--numprocesses=auto", "--dist=loadfile", "--no-loadscope-reorder")
     session.run(*pytest, *session.posargs)
     if session.posargs:

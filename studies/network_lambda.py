@@ -40,7 +40,7 @@ def run(folder: Path, sources: list[Path], lam: float, seed: int) -> dict[str, A
     network = learn(Plan(sources, SHAPE, NetworkSettings(steps=STEPS, lam=lam, seed=seed)), here / "network")
     (data,) = Pool(sources, held_out=True).sizes.values()
     with_it = f"{PLAYER},network={here / 'network' / 'network.npz'},network_value=1"
-    # The same openings for all; the players' random numbers differ by the seed.
+    # Networks of one seed meet the same openings.
     match = play_match(with_it, PLAYER, GAMES, seed=seed, openings="balanced-tuning", results=here / "match.jsonl")
     if match.interrupted:
         sys.exit(130)

@@ -185,6 +185,7 @@ def levels_table(path: Path) -> str:
     from rlgo.base.settings import DEFAULT_SIZE
     from train.arena.elo import PairResult, rate
     from train.console import markdown
+    from train.experiments.findings import ANCHOR
 
     raw = json.loads(path.read_text("utf-8"))
     results = []
@@ -195,7 +196,7 @@ def levels_table(path: Path) -> str:
         below[pair["size"], result.b] = f"{result.games - result.score:g} of {result.games}"
         if pair["size"] == DEFAULT_SIZE:
             results.append(result)
-    ratings = rate(results, {"GNU Go level 10": 1800.0})
+    ratings = rate(results, ANCHOR)
     rows = []
     for level, keys in raw["levels"].items():
         knowledge = "none" if "heuristic" in keys else "as `mc_rave_patterns`" if "network" in keys else "as `rlgo`"

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from rlgo.base.bounds import Needs
+from rlgo.base.bounds import Needs, needs
 from rlgo.base.errors import CLOSE, RlgoError, printable
 from rlgo.base.resources import config_path
 from rlgo.base.settings import (
@@ -32,6 +32,7 @@ from rlgo.base.settings import (
     Learning,
     Policy,
 )
+from rlgo.features.kinds import kind_of
 from train.settings import (
     AnyPath,
     Count,
@@ -153,10 +154,10 @@ class RunConfig(Section):
         default="",
         description="Where the workers run. Empty: on threads of this process; otherwise on this Ray cluster.",
     )
-    cluster_timeout: float = Field(
-        default=300.0,
-        gt=0,
-        description="Seconds to wait for cluster workers at the start and in each round. Slower ones are replaced.",
+    cluster_timeout: Annotated[float, Field(gt=0)] = key(
+        300.0,
+        "Seconds to wait for cluster workers at the start and in each round. Slower ones are replaced.",
+        needs=Needs("cluster", lambda run: bool(run.cluster)),
     )
 
 
@@ -194,8 +195,13 @@ class FeaturesConfig(Section):
         "or a picture, such as .x/xx (rlgo/features/kinds.py).",
         aliases="liberties",
     )
-    liberty_sharing: Annotated[str, OneOf(*SHARINGS)] = Field(
-        default="LI", description="Which shapes that show atari or liberties share a weight."
+    liberty_sharing: Annotated[str, OneOf(*SHARINGS)] = key(
+        "LI",
+        "Which shapes that show atari or liberties share a weight.",
+        needs=Needs(
+            "windows that show atari or liberties",
+            lambda features: any(kind_of(w).n_classes > 1 for w in features.windows),
+        ),
     )
 
     def __post_init__(self) -> None:
@@ -210,7 +216,12 @@ class LearningConfig(GroupedSection):
 
     prefix: ClassVar[str] = "learning."
 
-    rule: Learning = group(Learning(), without=("games",), schedule={"name": "alpha_schedule"})
+    rule: Learning = group(
+        Learning(),
+        without=("games",),
+        schedule={"name": "alpha_schedule"},
+        averaging={"needs": needs("output", "mean")},
+    )
     optimiser: Annotated[Line, Field(min_length=1), Expected("a learning rule")] = Field(
         default="normalised",
         description="The learning rule: normalised, that of TD; idbd, with a step size for each weight; or one of your "
@@ -231,7 +242,11 @@ class PolicyConfig(GroupedSection):
 
     prefix: ClassVar[str] = "policy."
 
-    rule: Policy = group(Policy())
+    rule: Policy = group(
+        Policy(),
+        epsilon={"needs": needs("kind", "epsilon_greedy")},
+        temperature={"needs": needs("kind", "softmax")},
+    )
     max_moves: Annotated[int, Within(MOST_PLIES)] = Field(
         default=0,
         description="Plies, at most 4 * size * size; a longer game is discarded and counted. 0: 3 * size * size.",

@@ -69,10 +69,9 @@ def evaluators(n: int, cpus: set[int]) -> Numbers:
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "network.onnx"
-        if not _write_network(file):
-            return
-        player = search(Network(file), Resources(batch=16), leaf_value=0.5)
-        yield "mcrave_network_sims_per_s", rates(lambda: (player.search(Game(9)).simulations,))[0]
+        if _write_network(file):
+            player = search(Network(file), Resources(batch=16), leaf_value=0.5)
+            yield "mcrave_network_sims_per_s", rates(lambda: (player.search(Game(9)).simulations,))[0]
     constant = _ConstantEvaluator()
     around = search(constant, Resources(batch=16), leaf_value=0.5)
 

@@ -22,7 +22,7 @@ from train.console import markdown
 from train.provenance import cpu_name, versions
 
 _MISSING = {
-    "scaling": "expected two cores or more",
+    "scaling": "expected two cores or more, and a system that can pin a process to one",
     "web": "expected rlgo[web] to be installed",
     "evaluator": "expected rlgo[onnx] and onnx",
 }
@@ -112,7 +112,7 @@ def main(scale: float = 1.0, player: str = "greedy", parts: Sequence[str] = ()) 
         for part in parts:
             if part not in numbers:
                 raise RlgoError(f"{part}: expected one of {', '.join(numbers)}")
-        for part in parts or numbers:
+        for part in dict.fromkeys(parts) or numbers:
             measured = dict[str, float]()
             for key, value in numbers[part]:
                 measured[key] = value
@@ -159,6 +159,8 @@ def parts_of(scale: float, player: str, cpus: set[int]) -> dict[str, Numbers]:
 
 def number_text(value: float) -> str:
     """Format a number with its significant digits."""
+    if value < 1:
+        return f"{value:.3g}"
     return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
 
 

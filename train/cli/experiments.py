@@ -52,7 +52,7 @@ def list_all(
 
     folder = None if results is None else Path(results)
     if folder is not None:
-        refuse_unused(context, "with --results", "scale")
+        refuse_unused(context, "with --results", "scale", "out")
     elif is_given(context, "scale"):
         folder = folder_of(out, scale) / "results"
     print(overview(out, folder, sys.stdout))

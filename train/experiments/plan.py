@@ -29,7 +29,7 @@ from train.experiments.places import shipped_analysis
 from train.experiments.raw import games_of
 from train.experiments.reading import read_experiment
 from train.experiments.sequential import FIRST_LOOK, can_duel, looks_before
-from train.provenance import processors
+from train.runs.fleet import jobs_for
 from train.runs.learners import make_learner
 from train.stats import NORMAL_975, normal_quantile
 
@@ -99,12 +99,13 @@ def planned(e: Experiment, minutes: float = 0.0, jobs: int | None = None) -> Pla
     ----------
     e : the experiment at its scale; at scale 1 if there are minutes
     minutes : 0: no limit. Games are played claim by claim (`sequential`); training runs are shortened (`scale_within`)
-    jobs : runs or games at a time; None: one for each processor
+    jobs : runs or games at a time; None: as many as the processors allow
 
     Raises RlgoError if no part of it fits into the time.
     """
     minutes = OrNone(MINUTES).check("minutes", minutes or None) or 0.0
-    recorded, jobs = shipped_analysis(e), OrNone(WORKERS).check("jobs", jobs) or processors()
+    recorded = shipped_analysis(e)
+    jobs = OrNone(WORKERS).check("jobs", jobs) or jobs_for(spec for runs in e.runs.values() for spec in runs)
     if minutes and e.settings.kind == "games":
         e = replace(e, minutes=minutes, folder=folder_of(e.folder, 1.0, minutes))
         sequential.check(e)
@@ -298,9 +299,11 @@ def minutes_of(e: Experiment, recorded: Analysis | None, jobs: int, slowness: fl
     """Return how long the experiment takes at its scale, in minutes; NaN if it was not recorded."""
     if recorded is None:
         return math.nan
-    header, slowness = recorded.raw.header, 1.0 if math.isnan(slowness) else slowness
+    header = recorded.raw.header
+    now = e.scale / header["scale"] * (1.0 if math.isnan(slowness) else slowness)
+    longest = max((run.get("seconds", 0.0) for run in recorded.raw.of("run")), default=0.0)  # takes one place
     starts = _START_SECONDS * sum(map(len, e.runs.values()))
-    return (header["seconds"] * e.scale / header["scale"] * slowness + starts) / jobs / 60
+    return max((header["seconds"] * now + starts) / jobs, longest * now) / 60
 
 
 def scale_within(e: Experiment, recorded: Analysis | None, minutes: float, jobs: int, slowness: float) -> float:
@@ -333,6 +336,8 @@ def slowness_of_games(e: Experiment, recorded: Analysis | None) -> float:
         a.spec, b.spec, 2, size=a.size or e.settings.size, komi=e.settings.komi, openings=e.settings.openings,
         seed=e.settings.seed, progress=False,
     )  # fmt: skip
+    if played.interrupted:
+        raise KeyboardInterrupt
     return sum(played.seconds) / (2 * sum(each[c.name] for c in (a, b)))
 
 

@@ -52,7 +52,7 @@ from typing import Any
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import config_path, list_configs
-from rlgo.base.settings import EVEN_COUNT
+from rlgo.base.settings import EVEN_COUNT, MAX_SIZE, MIN_SIZE
 from train.config import Config, base_of, change, flat, load_config, read_toml, section_from
 from train.experiments.config import SCALE, ExperimentConfig, SeriesConfig, StatedConfig, folder_of
 from train.experiments.model import GNUGO_0, GNUGO_10, LOGGING_KEYS, MEASURES, REFERENCE, Claim, Contestant, Experiment
@@ -266,8 +266,8 @@ def _contestant_at(e: Experiment, s: SeriesConfig, x: float, where: str) -> Cont
     written = s.player.replace("{x}", str(x))
     spec = _with_weights(e, name, written)
     size = x if s.size else 0
-    if size and size not in range(5, 20):
-        raise RlgoError(f"{where}: x = {x}: expected a board size from 5 to 19")
+    if size and not MIN_SIZE <= size <= MAX_SIZE:
+        raise RlgoError(f"{where}: x = {x}: expected a board size from {MIN_SIZE} to {MAX_SIZE}")
     legend = s.legend or s.label
     return Contestant(
         name, spec, written, s.label, float(x), s.against, size=int(size), games=s.games, along=s.along, legend=legend

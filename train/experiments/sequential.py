@@ -10,14 +10,16 @@ Interrupted or out of time, it continues when it is run again, and gets as much 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.files import make_folder
+from rlgo.base.files import make_folder, write_atomically
 from train.console import message
 from train.experiments.findings import OPEN, Analysis, Measured
 from train.experiments.games import games_folder, line_of, play_match_up_to
@@ -137,18 +139,44 @@ def run(
     make_folder(games_folder(e))
     found = duels(e)
     looked = {frozenset(line["pair"]): line["looks"] for line in before.of("looks")} if before is not None else {}
+    diary = games_folder(e) / "looks.json"
     for d in found:
         d.line = line_of(e, d.match)
-        # An interrupted session has not recorded its looks, which follow from the number of games.
-        d.looks = max(looked.get(frozenset(d.match.names), 0), looks_before(d.games))
+        d.looks = _looks(d, looked.get(frozenset(d.match.names), 0), diary)
     while (duel := _next(found, end - now(), jobs)) is not None:
         target, is_trial = _target(duel, end - now(), jobs), duel.line is None
         play_match_up_to(e, duel.match, target, _jobs(duel, target - duel.games, jobs), progress=False)
         duel.line = line_of(e, duel.match)
         if not is_trial:
             duel.looks += 1
+            _keep_look(duel, diary)
             _report(duel, progress)
     return lines + [duel.result() for duel in found if duel.looks]
+
+
+def _looks(duel: Duel, recorded: int, diary: Path) -> int:
+    """Return how many looks there were at the games so far, this one included.
+
+    recorded : in raw results, which an interrupted session has not written
+    diary : see `_keep_look`
+    """
+    looks, games = _kept_looks(diary).get(_key(duel), (looks_before(duel.games), duel.games))
+    # What was played on the way to a look that never came is looked at now.
+    return max(recorded, looks + (duel.games > games))
+
+
+def _keep_look(duel: Duel, diary: Path) -> None:
+    """Keep the number of looks at a pair, and that of the games at the last one, where an interruption leaves them."""
+    kept = {**_kept_looks(diary), _key(duel): (duel.looks, duel.games)}
+    write_atomically(diary, json.dumps(kept).encode())
+
+
+def _kept_looks(diary: Path) -> dict[str, tuple[int, int]]:
+    return json.loads(diary.read_text("utf-8")) if diary.is_file() else {}
+
+
+def _key(duel: Duel) -> str:
+    return " ".join(duel.match.names)
 
 
 def _next(found: list[Duel], left: float, jobs: int) -> Duel | None:

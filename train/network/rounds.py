@@ -40,6 +40,7 @@ from train.network.learning import Plan, Pool, learn
 from train.network.measuring import Measures, measure
 from train.network.settings import NetworkSettings
 from train.players.spec import parse_spec
+from train.settings import split_spec
 
 _LITTLE = 20.0  # Elo: two rounds in a row that add less are the last ones
 _ACTORS = (1, 4, 32, 256)
@@ -118,7 +119,7 @@ def run_rounds(
     # Refused before games are played:
     without_simulations(plan.matched)
     for spec in (plan.player, plan.matched):
-        if "network" in parse_spec(spec).values:
+        if "network" in {part.partition("=")[0].strip() for part in split_spec(spec)}:
             raise RlgoError(f"player {spec}: expected one without network, which changes from round to round")
         parse_spec(with_network(spec, plan.network))
     check_equal_time(plan.matched, _opponent_of(plan))

@@ -73,11 +73,14 @@ def _compare(players: list[Weights], games: int, seed: int) -> Agreement:
     """Rate players of one age on the scale and by games between them."""
     size = players[0].features.size
     scale = load_rating_scale(size)
-    on_scale: list[Rating] = [scale.rate(w, games, seed=seed) for w in players]
+    # Seeds of their own, as real runs have: with the same openings, the players' errors would be alike.
+    entropy = [seed, players[0].games]
+    of_players = np.random.SeedSequence(entropy).spawn(len(players))
+    on_scale: list[Rating] = [scale.rate(w, games, seed=s) for w, s in zip(players, of_players, strict=True)]
     features, thetas = on_common_features(players, size)
     results = []
     for number, (i, j) in enumerate(itertools.combinations(range(len(players)), 2)):
-        seeds = np.random.SeedSequence([seed, number])
+        seeds = np.random.SeedSequence([*entropy, number])
         scores = play_fast(features, thetas[i], thetas[j], games, seeds).scores
         results.append(PairResult.of_openings(f"{i:03d}", f"{j:03d}", scores))
     direct = rate(results).elo

@@ -155,6 +155,26 @@ def test_it_ends_when_the_time_is_over(e, table):
     assert all(line["looks"] >= looks.get(tuple(line["pair"]), 0) for line in again)
 
 
+def test_games_on_the_way_to_a_look_that_never_came_are_a_look_of_their_own(e, table, monkeypatch):
+    """Else they would be judged at a level that was used up already."""
+    play, e = sequential.play_match_up_to, replace(e, minutes=60)
+
+    def interrupted(_e, match, games, *options, **more):
+        is_third = games == 40
+        play(_e, match, 34 if is_third else games, *options, **more)
+        if is_third:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sequential, "play_match_up_to", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(e, jobs=1, progress=False, now=lambda: table["now"])
+    monkeypatch.setattr(sequential, "play_match_up_to", play)
+    names = table["order"][-1][0]
+    lines = run(e, jobs=1, progress=False, now=lambda: table["now"])
+    (line,) = [line for line in lines if tuple(line["pair"]) == names]
+    assert line["looks"] == sum(found == names for found, _ in table["order"]) - 1  # the first one is a trial
+
+
 def test_nothing_is_looked_at_before_its_first_look(e, table):
     assert run(replace(e, minutes=0.3 / 60), jobs=1, progress=False, now=lambda: table["now"]) == []
     duel = Duel(duels(e)[0].match, e.claims[:1], pair_line("a", "b", [(1.0, 1.0)], seconds=1.0))
