@@ -140,6 +140,8 @@ def plot(
     from train.experiments.reading import read_experiment
     from train.experiments.report import plot as draw
 
+    if results is not None:
+        refuse_unused(context, "with --results", "scale", "out")
     for name in names:
         e = read_experiment(name, scale, out)
         folder = _folder(e, results)

@@ -83,6 +83,8 @@ def check_run(
     for given, option in ((not play, "--played"), (add, "--add"), (only, "--only")):
         if given and e.settings.kind != "games":
             raise RlgoError(f'{e.name}: {option} needs an experiment of kind = "games", not "{e.settings.kind}"')
+    if only and not play:
+        raise RlgoError("--only cannot be combined with --played, which writes the results of all games")
     path = results / f"{e.name}.jsonl"
     before = read_raw(path)
     if before is not None and before.header["scale"] != e.scale:

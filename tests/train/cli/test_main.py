@@ -94,6 +94,8 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["gtp", "--queries", "--player", "dyna3"], "unknown player dyna3; "),
         (["experiment", "report", "--results", "x", "--out", "y"], "--out has no effect with --results"),
         (["experiment", "list", "--results", "x", "--scale", "2"], "--scale has no effect with --results"),
+        (["experiment", "list", "--results", "x", "--out", "y"], "--out has no effect with --results"),
+        (["experiment", "plot", "plies", "--results", "x", "--out", "y"], "--out has no effect with --results"),
         (
             ["openings", "judge", "empty", "--visits", "9"],
             "--visits has no effect for rlgo,sims=2000",

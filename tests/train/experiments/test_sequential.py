@@ -213,6 +213,7 @@ def test_what_cannot_be_combined(tmp_path, capsys, monkeypatch):
         (["--minutes", "-1"], "--minutes -1.0: expected a positive number"),
         (["--minutes", "1", "--add"], "--add cannot be combined with --minutes"),
         (["--minutes", "1", "--only", "a"], "--only cannot be combined with --minutes"),
+        (["--played", "--only", "a"], "--only cannot be combined with --played"),
     ):
         assert cli.main(["experiment", "run", str(path), *argv]) == 2
         assert message in (err := capsys.readouterr().err), err

@@ -66,10 +66,11 @@ def test_the_first_round_plays_with_a_network_that_is_there(tmp_path, monkeypatc
     monkeypatch.setattr(rounds, "play_match", play_match)
     given = tmp_path / "given.npz"
     ConvNetwork.new(PLAN.shape, 3).save(given)
-    plan = PLAN._replace(rounds=1, network=str(given), opponent="uct,memory_mb=1")
+    player = "puct,sims=20,memory_mb=1,network_value=1"  # whose last key needs a network
+    plan = PLAN._replace(player=player, rounds=1, network=str(given), opponent="uct,memory_mb=1")
     run_rounds(plan, tmp_path / "out", progress=False)
     learned = tmp_path / "out" / "round-1" / "network" / "network.npz"
-    assert read_collection([tmp_path / "out/round-1/games"]).recipes[0]["player"] == f"{PLAN.player},network={given}"
+    assert read_collection([tmp_path / "out/round-1/games"]).recipes[0]["player"] == f"{player},network={given}"
     new = f"{PLAN.matched},network={learned}"
     assert calls == [(new, f"{PLAN.matched},network={given}"), (new, "uct,memory_mb=1")]
     ConvNetwork.new(Shape(2, 8, 8, 8), 3).save(given)
