@@ -136,3 +136,11 @@ def test_the_plan_in_words(capsys):
     out = capsys.readouterr().out
     assert "tdsearch_alpha, 10 minutes (this machine takes 2.0 times the recorded time): will probably decide" in out
     assert "alpha = 0.1 is better than 0.01 at 100 simulations" in out
+
+
+def test_a_long_run_takes_as_long_on_any_number_of_processors():
+    e = read_experiment("longer")
+    recorded = shipped_analysis(e)
+    longest = max(run["seconds"] for run in recorded.raw.of("run"))
+    assert minutes_of(e, recorded, 1_000, 1.0) == pytest.approx(longest / 60)
+    assert planned(e).minutes >= longest / 60
