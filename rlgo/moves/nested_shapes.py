@@ -42,7 +42,6 @@ _NEAR_BITS, _FAR_BITS = 3, 2
 _CODE_BITS = np.uint64(24)  # in the widest ring
 _NO_KEY = np.uint64(2**64 - 1)
 _EVERY = 255  # all eight symmetries
-_NO_CODE = np.uint32(2**31)  # more than any code
 _QUADS = 3  # bytes in the widest ring
 _PER_LINE = 4  # entries in a cache line
 _HASH = np.uint64(0x9E3779B97F4A7C15)

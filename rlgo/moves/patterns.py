@@ -15,14 +15,14 @@ Nothing in it depends on the board size.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rlgo.base.archive import intact, read_archive, write_archive
-from rlgo.base.errors import RlgoError, shown
+from rlgo.base.errors import RlgoError
 from rlgo.base.resources import find_file, list_shipped_patterns, shipped_patterns
 from rlgo.base.settings import DEFAULT_SIZE
 from rlgo.compiler.jit import njit
@@ -122,49 +122,6 @@ class Patterns:
         return found
 
 
-def prune(patterns: Patterns, within: float = 0.1) -> Patterns:
-    """Leave out shapes whose weight hardly differs from that of the same shape without its last ring, its parent.
-
-    From the largest shapes to the smallest, a shape without children whose weight is within `within` of its parent's
-    becomes part of the parent, whose weight becomes the mean over all places that now have it. Shapes of one ring stay.
-
-    Raises
-    ------
-    RlgoError : unless `within` is at least 0
-
-    >>> from rlgo.base.resources import shipped_patterns
-    >>> from rlgo.moves.patterns import load_patterns, prune
-    >>> prune(load_patterns(shipped_patterns(9)), within=0.4)
-    <Patterns: 65 features, 6,066 shapes>
-    """
-    if not within >= 0:
-        raise RlgoError(f"within = {shown(within)}: expected a number of at least 0")
-    parents = [0, *patterns.parents.tolist()]
-    weights = patterns.shape_weights.astype(np.float64).tolist()
-    alone = np.append(0, patterns.seen)  # places where no larger shape is known
-    np.subtract.at(alone, patterns.parents, patterns.seen)
-    places, n_children = np.maximum(alone, 1).tolist(), np.bincount(patterns.parents, minlength=len(parents)).tolist()
-    is_kept = np.ones(len(parents), bool)
-    for shape in range(len(parents) - 1, 0, -1):  # children have larger numbers than their parents
-        parent = parents[shape]
-        if parent and not n_children[shape] and abs(weights[shape] - weights[parent]) < within:
-            total = places[parent] + places[shape]
-            weights[parent] += (weights[shape] - weights[parent]) * places[shape] / total
-            places[parent] = total
-            n_children[parent] -= 1
-            is_kept[shape] = False
-    kept = np.flatnonzero(is_kept)[1:]
-    number = np.cumsum(is_kept) - 1
-    return replace(
-        patterns,
-        parents=number[patterns.parents[kept - 1]].astype(np.int32),
-        codes=patterns.codes[kept - 1],
-        seen=patterns.seen[kept - 1],
-        shape_weights=np.array(weights, np.float32)[np.append(0, kept)],
-        provenance={**patterns.provenance, "pruned": {"within": within, "of": len(parents) - 1}},
-    )
-
-
 def save_patterns(path: str | Path, patterns: Patterns) -> None:
     """Write a pattern file, atomically. Raises RlgoError if it cannot be written."""
     meta = {
@@ -235,8 +192,6 @@ def describe(patterns: Patterns) -> str:
     if made:
         lines.append(f"learned by {made['method']} from {made['decisions']:,} moves of {made['games']:,} games")
         lines += [f"{key} {value}" for key, value in made.items() if key in ("command", "commit")]
-    if "pruned" in made:
-        lines.append(f"pruned from {made['pruned']['of']:,} shapes, within {made['pruned']['within']:g}")
     return "\n".join(lines)
 
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, FAST_GAMES, WORKERS
 from train.cli.options import (
     JsonFile,
@@ -38,9 +37,6 @@ app = typer.Typer()
 # ---------------------------------------------------------------------------------------------
 
 _Games = Annotated[int, option("--games", "Number of games.", within(FAST_GAMES, 1))]
-_OpeningPlies = Annotated[
-    int | None, option("--opening-plies", "The same as --openings random:N.", count(0), show_default=False)
-]
 _EqualTime = Annotated[bool, option("--equal-time", "Find the simulations of B with which it thinks as long as A.")]
 _Skip = Annotated[int, option("--skip", "Leave out the first N openings, played elsewhere.", count(0))]
 _MaxMoves = Annotated[
@@ -71,7 +67,6 @@ def match(
     komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
     openings: OpeningsName = "",
-    opening_plies: _OpeningPlies = None,
     skip: _Skip = 0,
     max_moves: _MaxMoves = None,
     time: _Time = None,
@@ -105,7 +100,7 @@ def match(
             size=checked.size,
             komi=checked.komi,
             seed=seed,
-            openings=_openings_of(openings, opening_plies),
+            openings=openings,
             skip=skip,
             max_moves=max_moves,
             fast=fast,
@@ -122,13 +117,6 @@ def match(
     write_json(json_file, result.to_json())
     if result.interrupted:
         message(f"interrupted; {_goes_on(results, sgf, fast)}")
-
-
-def _openings_of(openings: str, plies: int | None) -> str:
-    """Return the openings that --openings and --opening-plies ask for. RlgoError for both of them."""
-    if openings and plies is not None:
-        raise RlgoError("--opening-plies cannot be combined with --openings")
-    return openings if plies is None else f"random:{plies}"
 
 
 def _goes_on(results: Path | None, sgf: Path | None, fast: bool) -> str:

@@ -191,28 +191,6 @@ def train(
     print(learning.accuracy_table(learning.measure(collection, {"patterns": patterns})))
 
 
-@patterns_app.command("prune")
-def prune_shapes(
-    file: _File,
-    out: Annotated[Path, option("-o --out", "File to write.", metavar="FILE")] = Path("pruned.npz"),
-    difference: Annotated[
-        float, option("--within", "Leave out shapes whose weight differs by less.", number, metavar="X")
-    ] = 0.1,
-    force: Force = False,
-) -> None:
-    """Leave out shapes that tell next to nothing new.
-
-    Their weights hardly differ from that of the same shape without its last ring. Searches become faster.
-    """
-    check_new(out, force)
-
-    from rlgo.moves.patterns import describe, find_patterns, load_patterns, prune, save_patterns
-
-    patterns = prune(load_patterns(find_patterns(file)), difference)
-    save_patterns(out, patterns)
-    print(f"{out}: {describe(patterns)}")
-
-
 @patterns_app.command("test")
 def measure(file: _File, folders: _Folders, png: PngFile = None, json_file: JsonFile = None) -> None:
     """Measure how well patterns predict moves of held-out games.

@@ -12,14 +12,11 @@ from random_play import SIZE
 
 from rlgo.base.archive import write_archive
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import MOST_RINGS
 from rlgo.go.board import PASS, play
 from rlgo.go.game import Game
 from rlgo.go.rules import zobrist
-from rlgo.moves.decisions import decisions_of
 from rlgo.moves.move_features import FEATURES
-from rlgo.moves.nested_shapes import make_tree
-from rlgo.moves.patterns import FORMAT, VERSION, Patterns, describe, load_patterns, prune, save_patterns, show
+from rlgo.moves.patterns import FORMAT, VERSION, Patterns, describe, load_patterns, save_patterns, show
 
 _MADE = {"method": "softmax", "games": 20, "decisions": 500}
 
@@ -103,37 +100,3 @@ def test_players_are_black_in_drawings() -> None:
     assert drawn.count("X") == 2
     assert "O" not in drawn.split("Features")[0]
     assert "[---1]" in drawn
-
-
-# ---------------------------------------------------------------------------------------------
-# Pruning
-# ---------------------------------------------------------------------------------------------
-
-
-def test_shapes_like_their_parents_are_pruned() -> None:
-    """A chain 1 - 2 - 3 beside 1 - 4; 3 is like 2, and 2 like 1 only without 3; 4 is not like 1."""
-    patterns = Patterns(
-        np.array([0, 1, 2, 1], np.int32), np.array([7, 5, 3, 9], np.uint32), np.array([100, 60, 20, 10]),
-        np.array([0, 1, 1.3, 0.9, 2], np.float32), np.zeros(len(FEATURES) + 1, np.float32),
-    )  # fmt: skip
-    half = prune(patterns, 0.45)
-    # 2 holds in 40 places beside those of 3: (40 * 1.3 + 20 * 0.9) / 60 = 1.1667; then with 1's own 30: 1.1111.
-    assert half.parents.tolist() == [0, 1]
-    assert half.codes.tolist() == [7, 9]
-    assert half.seen.tolist() == [100, 10]
-    assert half.shape_weights.tolist() == pytest.approx([0, (30 * 1 + 70 / 60 * 60) / 90, 2])
-    assert "pruned from 4 shapes, within 0.45" in describe(replace(half, provenance=half.provenance | _MADE))
-    # Larger shapes go first: 3 is unlike 2, which has to stay for it.
-    assert prune(patterns, 0.31).parents.tolist() == prune(patterns, 0).parents.tolist() == [0, 1, 2, 1]
-    with pytest.raises(RlgoError, match=r"within = -1: expected a number of at least 0"):
-        prune(patterns, -1)
-
-
-def test_pruned_patterns_give_nearly_the_same_weights() -> None:
-    _, decisions, patterns = learned_patterns()
-    pruned = prune(patterns, 0.02)
-    assert 0 < len(pruned.parents) < len(patterns.parents)
-    shapes = decisions_of(learned_patterns()[0], SIZE, make_tree(pruned.parents, pruned.codes)).shape
-    off = np.abs(pruned.shape_weights[shapes] - patterns.shape_weights[decisions.shape])
-    assert off.max() < 0.02 * MOST_RINGS
-    assert off.max() > 0

@@ -144,7 +144,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["match", "random", "random", "--games", "2", "--size", "4"], "--size 4: expected an integer"),
         (["match", "random", "random", "--games=3"], "--games 3: expected an even number"),
         (
-            ["match", "random", "random", "--games", "2", "--opening-plies", "1000"],
+            ["match", "random", "random", "--games", "2", "--openings", "random:1000"],
             "openings = random:1000: expected at most 40 moves on 9x9, half its points",
         ),
         (
@@ -321,7 +321,7 @@ def complete(line: str, monkeypatch: Any, capsys: Any) -> list[str]:
 def test_completion_offers_commands_options_and_choices(monkeypatch: Any, capsys: Any) -> None:
     assert complete("rlgo tr", monkeypatch, capsys) == ["train"]
     assert complete("rlgo weights ", monkeypatch, capsys) == ["info", "show", "import", "export", "convert", "diff"]
-    assert "--opening-plies" in complete("rlgo match a b --o", monkeypatch, capsys)
+    assert "--openings" in complete("rlgo match a b --o", monkeypatch, capsys)
     assert complete("rlgo play --color w", monkeypatch, capsys) == ["white"]
     assert complete("rlgo match dy", monkeypatch, capsys) == ["dyna2"]
     assert complete("rlgo gtp --player ran", monkeypatch, capsys) == ["random"]

@@ -182,11 +182,6 @@ def test_the_commands(
     assert "learned by softmax" in capsys.readouterr().out
     assert main(["patterns", "show", str(out), "--top", "2"]) == 0
     assert "Strongest shapes" in capsys.readouterr().out
-    assert main(["patterns", "prune", str(out), "-o", str(tmp_path / "q.npz"), "--within", "9"]) == 0
-    assert "shapes up to distance 2: " in capsys.readouterr().out
-    assert len(load_patterns(tmp_path / "q.npz").parents) < len(load_patterns(out).parents)
-    assert main(["patterns", "prune", str(out), "-o", str(out)]) == 2
-    assert "already exists" in capsys.readouterr().err
     png, data = tmp_path / "a.png", tmp_path / "a.json"
     assert main(["patterns", "test", str(out), str(folder), "--png", str(png), "--json", str(data)]) == 0
     assert png.read_bytes().startswith(b"\x89PNG")
