@@ -26,6 +26,7 @@ from rlgo.base.bounds import Choice, Whole
 from rlgo.base.errors import RlgoError, cut, nearest, shown
 from rlgo.base.files import read_text
 from rlgo.base.settings import THREADS
+from rlgo.base.softmax import softmax
 from rlgo.features.planes import PLANES, apply_symmetry, history_of, kinds_of, planes
 from rlgo.go.board import BLACK
 from rlgo.go.game import Game
@@ -157,7 +158,7 @@ class Network:
         for g in range(self.symmetries):
             answer = self._read(self._run(apply_symmetry(x, g)), positions)
             if "logits" in answer:  # probabilities are averaged, as in AlphaGo
-                answer["policy"] = _softmax(answer.pop("logits"))
+                answer["policy"] = softmax(answer.pop("logits"))
             for name in ("policy", "ownership"):
                 if name in answer:
                     answer[name] = apply_symmetry(answer[name], g, inverse=True)
@@ -234,9 +235,3 @@ def _open(file: Path, threads: int, providers: Sequence[str] | None) -> Any:
         names = ", ".join(one.name for one in session.get_inputs())
         raise RlgoError(f"{file}: its inputs are {names}: expected one")
     return session
-
-
-def _softmax(logits: np.ndarray) -> np.ndarray:
-    """Return the probabilities of logits, by rows."""
-    e = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)

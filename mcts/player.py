@@ -51,6 +51,7 @@ from rlgo.base.budget import Budget, check_budget, never
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.ram import announce
 from rlgo.base.settings import DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, Policy, board_size
+from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import address_of, compile_together, compiling, interpreted, seed_sequence
 from rlgo.features.shapes import Table, with_others
 from rlgo.features.weights import Weights
@@ -375,9 +376,8 @@ class TreeSearch(Player):
             positions, self._searched = self._searched, None
             if positions is not None:
                 answer = {name: array[0] for name, array in self._network(positions).items()}
-                x = np.where(positions.legal()[0], answer["logits"], -np.inf)
-                e = np.exp(x - x.max())
-                self._answer = {**answer, "policy": e / e.sum()}
+                policy = softmax(np.where(positions.legal()[0], answer["logits"], -np.inf))
+                self._answer = {**answer, "policy": policy}
             return self._answer
         return {} if self.threads.batches is None else self.threads.batches.root_answers
 

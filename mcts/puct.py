@@ -19,6 +19,7 @@ import numpy as np
 
 from mcts.settings import PuctRule
 from mcts.tree import PRIOR_UNITS
+from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import inline, interpreted, njit
 
 _LEAST = 1e-9  # a probability, in place of 0, whose logarithm is finite
@@ -176,5 +177,4 @@ def draw_by_visits(visits: np.ndarray, temperature: float, rng: np.random.Genera
     """
     with np.errstate(divide="ignore"):
         x = np.log(visits) / temperature
-    p = np.exp(x - x.max())
-    return int(rng.choice(len(p), p=p / p.sum()))
+    return int(rng.choice(len(x), p=softmax(x)))

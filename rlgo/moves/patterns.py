@@ -25,6 +25,7 @@ from rlgo.base.archive import intact, read_archive, write_archive
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import find_file, list_shipped_patterns, shipped_patterns
 from rlgo.base.settings import DEFAULT_SIZE
+from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import njit
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE
 from rlgo.go.draw import HIDDEN, MOVE, shapes_text
@@ -117,8 +118,7 @@ class Patterns:
         moves, x = np.zeros(size * size + 1, np.int64), np.zeros(size * size + 1)
         for board in boards:
             n = score_moves(board, last_but_one, strengths, scratch, moves, x)
-            e = np.exp(x[:n] - x[:n].max())
-            found.append(dict(zip(moves[:n].tolist(), (e / e.sum()).tolist(), strict=True)))
+            found.append(dict(zip(moves[:n].tolist(), softmax(x[:n]).tolist(), strict=True)))
         return found
 
 

@@ -17,6 +17,7 @@ from rlgo.base.bounds import OrNone
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import find_file, list_shipped_networks
 from rlgo.base.settings import SEED
+from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import compiling
 from rlgo.features.planes import RECENT, planes
 from rlgo.go.board import BLACK, PASS
@@ -134,8 +135,7 @@ class ConvNetwork:
         """
         moves = np.array([*game.sensible_moves(), PASS])
         x = self(Positions.of(game, self.history))["logits"][0, places_of(moves, game.size)].astype(np.float64)
-        e = np.exp(x - x.max())
-        return dict(zip(moves.tolist(), (e / e.sum()).tolist(), strict=True))
+        return dict(zip(moves.tolist(), softmax(x).tolist(), strict=True))
 
     def save(self, path: str | Path) -> None:
         """Write a network file, atomically. RlgoError if it cannot be written."""
