@@ -83,11 +83,12 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
             while True:
                 for name, trial in (("training", _Training), ("tournament", _Tournament), ("rounds", _Rounds)):
                     home = Path(tempfile.mkdtemp(dir=place))
-                    one = trial(home, cluster.address)
+                    outcomes: list[Outcome] = []  # which count once the last check has been made
                     try:
-                        yield from one.run(draw, cluster, nodes)
+                        outcomes.extend(trial(home, cluster.address).run(draw, cluster, nodes))
                     except Broken as broken:
-                        yield Outcome(name, f"{name}: {broken}")
+                        outcomes.append(Outcome(name, f"{name}: {broken}"))
+                    yield from outcomes
         finally:
             cluster.shutdown()
 
