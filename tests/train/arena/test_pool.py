@@ -79,7 +79,7 @@ def test_a_script_runs_once(is_guarded: bool, tmp_path: Path) -> None:
     guard = 'if __name__ == "__main__":' if is_guarded else "if True:"
     script.write_text(
         f"""from train import play_match
-print("imported", flush=True)
+print("imported\\n", end="", flush=True)  # in one piece, whatever the buffering
 {guard}
     print("played", play_match("random", "random", 4, size=5, jobs=2, progress=False).games)
 """

@@ -145,7 +145,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["match", "random", "random", "--games=3"], "--games 3: expected an even number"),
         (
             ["match", "random", "random", "--games", "2", "--openings", "random:1000"],
-            "openings = random:1000: expected at most 40 moves on 9x9, half its points",
+            "--openings random:1000: expected at most 40 moves on 9x9, half its points",
         ),
         (
             ["match", "random", "random", "--games", "2", "--max-moves", "4"],

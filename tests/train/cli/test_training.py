@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,19 @@ import pytest
 
 from rlgo.base.resources import config_path
 from train.cli.main import main
+from train.config import Config
 
 
 @pytest.fixture
 def loaded(monkeypatch: Any) -> list[tuple[str, list[str]]]:
     """Configs and settings that `rlgo train` asked for; none of them is trained."""
     asked: list[tuple[str, list[str]]] = []
-    monkeypatch.setattr("train.config.load_config", lambda name, settings: asked.append((name, list(settings))))
+
+    def load_config(name: str, settings: Iterable[str]) -> Config:
+        asked.append((name, list(settings)))
+        return Config()
+
+    monkeypatch.setattr("train.config.load_config", load_config)
     monkeypatch.setattr("train.runs.run.train", lambda config: None)  # noqa: ARG005, called with a keyword or without
     return asked
 
