@@ -77,18 +77,16 @@ def board_narrow(board: np.record, last: int | None = None, unicode: bool = Fals
 
 
 def values_narrow(board: np.record, values: np.ndarray, unicode: bool = False) -> str:
-    """Draw a map of values with one character for each point: stones, or tenths from 0 to 9; see `values_text`."""
+    """Draw a map of values with one character for each point: stones, or tenths from 0 to 9; see `values_text`.
+
+    A linear V may lie outside 0 and 1; it is shown as if it did not.
+    """
     marks = _UNICODE if unicode else _ASCII
     rows = [
-        "".join(marks[c] if c or np.isnan(v) else str(_share(v, 9)) for c, v in zip(*row, strict=True))
+        "".join(marks[c] if c or np.isnan(v) else str(max(0, min(9, int(10 * v)))) for c, v in zip(*row, strict=True))
         for row in zip(colors_of(board), values, strict=True)
     ]
     return _narrow(rows)
-
-
-def _share(value: float, most: int) -> int:
-    """Return a value in tenths or per cent, from 0 to 9 or 99; a linear V may lie outside 0 and 1."""
-    return max(0, min(most, int(10 * value) if most == 9 else round(100 * value)))
 
 
 def _narrow(rows: Sequence[str]) -> str:
@@ -146,7 +144,7 @@ def values_text(board: np.record, values: np.ndarray, best: int | None = None, u
         cells = []
         for col, c in enumerate(colors[row]):
             value = values[row, col]
-            text = marks[c] if c or np.isnan(value) else f"{_share(value, 99):2d}"
+            text = marks[c] if c or np.isnan(value) else f"{max(0, min(99, round(100 * value))):2d}"
             cells.append(f"({text:>2})" if (row, col) == at else f" {text:>2} ")
         lines.append(f"{row + 1:2} " + "".join(cells) + f"{row + 1}")
     return "\n".join([*lines, header.rstrip()])

@@ -258,7 +258,10 @@ class Game:
         return other
 
     def _replay(self, n: int) -> None:
-        """Play the first n moves again, from the start; the colour of the next one is to play, after all the same."""
+        """Play the first n moves again, from the start, and set the colour to play.
+
+        It is that of the next move or, after all of them, the one that was to play.
+        """
         moves, self.moves, self.repetitions, self.resigned = self.moves, [], [], EMPTY
         colors = [color for color, _ in moves] + [self.to_play]
         self._restart()
