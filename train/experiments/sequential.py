@@ -139,40 +139,40 @@ def run(
     make_folder(games_folder(e))
     found = duels(e)
     looked = {frozenset(line["pair"]): line["looks"] for line in before.of("looks")} if before is not None else {}
-    diary = games_folder(e) / "looks.json"
+    path = games_folder(e) / "looks.json"
     for d in found:
         d.line = line_of(e, d.match)
-        d.looks = _looks(d, looked.get(frozenset(d.match.names), 0), diary)
+        d.looks = _looks(d, looked.get(frozenset(d.match.names), 0), path)
     while (duel := _next(found, end - now(), jobs)) is not None:
         target, is_trial = _target(duel, end - now(), jobs), duel.line is None
         play_match_up_to(e, duel.match, target, _jobs(duel, target - duel.games, jobs), progress=False)
         duel.line = line_of(e, duel.match)
         if not is_trial:
             duel.looks += 1
-            _keep_look(duel, diary)
+            _keep_look(duel, path)
             _report(duel, progress)
     return lines + [duel.result() for duel in found if duel.looks]
 
 
-def _looks(duel: Duel, recorded: int, diary: Path) -> int:
+def _looks(duel: Duel, recorded: int, path: Path) -> int:
     """Return how many looks there were at the games so far, this one included.
 
     recorded : in raw results, which an interrupted session has not written
-    diary : see `_keep_look`
+    path : see `_keep_look`
     """
-    looks, games = _kept_looks(diary).get(_key(duel), (looks_before(duel.games), duel.games))
+    looks, games = _kept_looks(path).get(_key(duel), (looks_before(duel.games), duel.games))
     # What was played on the way to a look that never came is looked at now.
     return max(recorded, looks + (duel.games > games))
 
 
-def _keep_look(duel: Duel, diary: Path) -> None:
+def _keep_look(duel: Duel, path: Path) -> None:
     """Keep the number of looks at a pair, and that of the games at the last one, where an interruption leaves them."""
-    kept = {**_kept_looks(diary), _key(duel): (duel.looks, duel.games)}
-    write_atomically(diary, json.dumps(kept).encode())
+    kept = {**_kept_looks(path), _key(duel): (duel.looks, duel.games)}
+    write_atomically(path, json.dumps(kept).encode())
 
 
-def _kept_looks(diary: Path) -> dict[str, tuple[int, int]]:
-    return json.loads(diary.read_text("utf-8")) if diary.is_file() else {}
+def _kept_looks(path: Path) -> dict[str, tuple[int, int]]:
+    return json.loads(path.read_text("utf-8")) if path.is_file() else {}
 
 
 def _key(duel: Duel) -> str:
