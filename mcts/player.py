@@ -1,8 +1,8 @@
 """One player for the whole tree-search family.
 
-Start reading at `TreeSearch.search`. One class plays all algorithms; `settings.ALGORITHMS` lists their
-settings. Its parts are the root and the reuse of the old tree (`root.py`), the threads (`parallel.py`), the batches of
-an evaluator (`batches.py`) and the result (`result.py`).
+Start reading at `TreeSearch.search`. One class plays all algorithms; `settings.ALGORITHMS` lists what they are composed
+of. It works with the root and the reuse of the old tree (`root.py`), the threads (`threads.py`), the batches of an
+evaluator (`outside/batches.py`) and the result (`result.py`).
 """
 
 from __future__ import annotations
@@ -13,29 +13,35 @@ from typing import Any
 
 import numpy as np
 
-from mcts.evaluator import Evaluator, LearnedEvaluator
-from mcts.heuristic import knowledge_of, prior_apart
-from mcts.parallel import SearchThreads, Task
-from mcts.puct import draw_by_visits, pruned_visits, with_noise
+from mcts.leaves import CorrectedValue, NetworkValue, OutsideValue
+from mcts.outside.evaluator import Evaluator
+from mcts.policies import Flat, Puct, Rave, has_amaf
+from mcts.policies.puct import draw_by_visits, pruned_visits, with_noise
+from mcts.policies.rave import write_values
+from mcts.priors import Outside, Rlgo
 from mcts.result import TreeResult, empty_maps, no_result, read_result, result_maps
 from mcts.root import Root
-from mcts.search import SearchContext, simulate
+from mcts.search import simulate
 from mcts.settings import (
     ALGORITHMS,
-    LEARNED_PATTERNS,
-    LEARNED_VALUES,
-    NO_TRUNCATION,
-    ActionValue,
-    Heuristic,
-    PuctRule,
+    Composition,
     Resources,
-    Settings,
-    Use,
+    Search,
+    compose,
+    is_outside,
+    needs,
+    needs_weights,
+    parts,
+    with_evaluator,
+    with_network,
 )
-from mcts.statistics import tree_statistics, write_values
+from mcts.statistics import tree_statistics
+from mcts.threads import SearchThreads, Task
 from mcts.tree import (
     MOST_VISITS,
+    NO_PRIOR,
     PRIOR_UNITS,
+    WAITING,
     Tree,
     add_root,
     edge_arrays,
@@ -46,28 +52,28 @@ from mcts.tree import (
     nodes_in,
     tree_kernels,
 )
+from mcts.workspace import Context, Models
 from rlgo.base.bounds import One, OrNone
 from rlgo.base.budget import Budget, check_budget, never
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.ram import announce
-from rlgo.base.settings import DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, Policy, board_size
+from rlgo.base.settings import DEFAULT_SIZE, LOGISTIC, PROBABILITY, VALUES, board_size
 from rlgo.base.softmax import softmax
-from rlgo.compiler.jit import address_of, compile_together, compiling, interpreted, seed_sequence
+from rlgo.compiler.jit import compile_together, compiling, interpreted, seed_sequence
 from rlgo.features.shapes import Table, with_others
 from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.coords import to_vertex
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
-from rlgo.go.rules import check_max_moves, make_rules
+from rlgo.go.rules import make_rules
 from rlgo.moves.patterns import Patterns
-from rlgo.moves.rollout import LEARNED, DefaultPolicy, is_hopeless
+from rlgo.moves.rollout import DefaultPolicy, is_hopeless
 from rlgo.network.network import ConvNetwork
 from rlgo.play.player import RESIGN, Candidate, Player, SearchStatistics, Seed, check_size, moves_to_try, won_by
 from rlgo.search.td_search import TdSearch
 
-# A low estimate, used to size the tree: nodes late in a game have 5 to 10 edges. (A node takes 17 bytes, an edge 24.)
-_EDGES_PER_NODE = 8
+_EDGES_PER_NODE = 8  # a low estimate, used to size the tree: nodes late in a game have 5 to 10 edges
 _NEARLY_FULL = 0.5  # from here on, `tree.visits_to_expand` saves room
 _AT_ONCE = 16  # simulations if no clock time is left: a full slice on 13x13 takes 9 ms, a lot at a second per game
 
@@ -78,21 +84,18 @@ class TreeSearch(Player):
     Parameters
     ----------
     size : board size
-    settings : the algorithm and its parameters: an entry of `ALGORITHMS`, or one changed by ``_replace``
+    settings : what the search is composed of: an entry of `ALGORITHMS`, or one changed by ``_replace``
     simulations, seconds : the budget of a move. The search ends at the first limit it reaches, or at `Player.limit`.
     resources : threads and memory
     default_policy : how simulations continue beyond the tree
-    epsilon : probability of a uniformly random move in the default policy LEARNED
-    weights : the value function of Q_rlgo: for the heuristics RLGO, BOTH and RLGO_PATTERNS, the default policy LEARNED,
-        truncation, and values of leaves
-    patterns : learned patterns: for the heuristics PATTERNS and RLGO_PATTERNS
-    evaluator : policies and values of positions, such as a neural network's: a function as described at `Evaluator`, or
-        a `LearnedEvaluator`, or a `rlgo.ConvNetwork`, which are compiled into the search. It is called for the root,
-        and for new nodes, which wait until there are ``resources.batch`` of them. ``settings.evaluator`` tells which of
-        its answers are used: a policy in place of ``settings.heuristic``, with the confidences `prior_n` (C) and
-        `prior_n_amaf` (C~) and as the policy of PUCT; a value with the share `leaf_value`, or as everything that is
-        backed up, with ``playouts=False``
-    prior_search : a TD search that runs before each search and whose short-term memory provides Q_rlgo (two-phase
+    weights : the value function of `Rlgo`, `LearnedValue` and `CorrectedValue`, and of truncated playouts
+    patterns : learned patterns, for `Patterns`
+    evaluator : policies and values of positions, such as a neural network's: a function as described at `Evaluator`.
+        It is called for the root, and for new nodes, which wait until there are ``resources.batch`` of them. Its policy
+        is the prior, and its value that of leaves, if they have one (`settings.with_evaluator`), unless `settings` has
+        an `Outside` or `OutsideValue` already, and says what of it is used. Or a `rlgo.ConvNetwork`, which is compiled
+        into the search (`settings.with_network`)
+    prior_search : a TD search that runs before each search and whose short-term memory is the value function of `Rlgo` (two-phase
         search)
     resign : resign if P(win) of the best move is below this
     seed : seed of all random numbers; None draws a fresh one each time
@@ -103,9 +106,10 @@ class TreeSearch(Player):
     result : the `TreeResult` of the last search, or None
     evaluation : whatever else the evaluator said about the root, by name, such as ``ownership``; of a
         `rlgo.ConvNetwork`, its answer with ``policy``, the probabilities of legal moves
-    settings, simulations, seconds, resources, default_policy, epsilon, prior_search, resign : as above. The settings
-        are complete: for instance, `max_moves` is a number of plies, and not 0.
-    root, threads, knowledge : what the search works with: `Root`, `SearchThreads` and `heuristic.Knowledge`
+    settings, simulations, seconds, resources, default_policy, prior_search, resign : as above; the settings are those
+        that the evaluator is part of
+    composition : the settings as kernels take them
+    root, threads, models : what the search works with: `Root`, `SearchThreads` and `workspace.Models`
 
     Raises
     ------
@@ -126,22 +130,21 @@ class TreeSearch(Player):
     ...     inside[1:4, 1:4] = 1.0
     ...     logits = np.append(inside, -1.0)  # the pass comes last
     ...     return {"logits": np.tile(logits, (len(positions), 1))}
-    >>> settings = mcts.ALGORITHMS["mc_rave"]._replace(prior_n_amaf=30)
+    >>> settings = mcts.Search(mcts.Rave(prior_n_amaf=30))
     >>> result = mcts.TreeSearch(5, settings, 500, evaluator=avoid_the_edge, seed=1).search(rlgo.Game(5))
-    >>> rlgo.to_vertex(result.moves[0], 5), round(float(result.prior_q[0]), 2)
+    >>> rlgo.to_vertex(result.moves[0], 5), round(float(result.prior[0]), 2)
     ('C4', 0.45)
     """
 
     def __init__(
         self,
         size: int = DEFAULT_SIZE,
-        settings: Settings = ALGORITHMS["mc_rave"],
+        settings: Search = ALGORITHMS["mc_rave"],
         simulations: int | None = 3_000,
         seconds: float | None = None,
         *,
         resources: Resources = Resources(),
         default_policy: DefaultPolicy = DefaultPolicy(),
-        epsilon: float = 0.1,
         weights: Weights | None = None,
         patterns: Patterns | None = None,
         evaluator: Evaluator | Callable[..., Any] | None = None,
@@ -154,77 +157,67 @@ class TreeSearch(Player):
         self.simulations, self.seconds = check_budget(simulations, seconds)
         self.resources = One(Resources).check("resources", resources)
         self.default_policy = One(DefaultPolicy).check("default_policy", default_policy)
-        self.resign, self.epsilon = PROBABILITY.check("resign", resign), PROBABILITY.check("epsilon", epsilon)
+        self.resign = PROBABILITY.check("resign", resign)
         self.name, self.sizes, self._size = name, (size,), size
         self.prior_search = OrNone(One(TdSearch)).check("prior_search", prior_search)
-        settings = One(Settings).check("settings", settings)
-        _check_evaluator(evaluator, settings)
-        if isinstance(evaluator, LearnedEvaluator):  # simulations evaluate by it themselves
-            settings = _with_learned(settings, evaluator)
-            weights, patterns, evaluator = evaluator.weights or weights, evaluator.patterns or patterns, None
+        settings = _with(evaluator, One(Search).check("settings", settings))
         self._network = evaluator if isinstance(evaluator, ConvNetwork) else None
-        network = None
-        if isinstance(evaluator, ConvNetwork):
-            settings, network, evaluator = _with_network(settings), evaluator.layers, None
-        shares_tree = resources.workers > 1 and not resources.root_parallel
-        self.settings = _complete(settings, size, evaluator is not None, shares_tree)
+        if self._network is not None:
+            evaluator = None
         if prior_search is not None:
-            self._fit_prior_search(prior_search)
-        self._weights = self._needed(weights, network is not None)
-        self._patterns = self._needed_patterns(patterns)
-        policy = Policy(EPSILON_GREEDY, self.epsilon) if self.default_policy.kind == LEARNED else None
-        self.knowledge = knowledge_of(self._weights, self._patterns, size, policy, network)
+            self._check_prior_search(prior_search, settings)
+        self.settings = settings
+        self.composition = compose(settings, size, resources.workers > 1 and not resources.root_parallel)
+        self._weights = None if prior_search is not None else self._needed(weights, needs_weights(settings))
+        self.models = self._learned(patterns)
 
         n_trees = resources.workers if resources.root_parallel else 1
-        if settings.action_value != ActionValue.FLAT:
+        is_flat = isinstance(settings.policy, Flat)
+        if not is_flat:
             announce(f"memory_mb = {resources.memory_mb:g}", resources.memory_mb * 1e6)
-        trees = [_new_tree(size, self.settings, resources.memory_mb / n_trees) for _ in range(n_trees)]
+        trees = [_new_tree(size, self.composition, resources.memory_mb / n_trees) for _ in range(n_trees)]
         sequence = seed_sequence(seed)
-        self.root = Root(size, trees, self.settings, resources.reuse, np.random.default_rng(sequence))
+        self.root = Root(size, trees, resources.reuse and not is_flat, np.random.default_rng(sequence))
+        self._room = None if self._weights is None else self._weights.features.room
         if prior_search is not None:
             self._room = prior_search.room
-        else:
-            self._room = 0 if self._weights is None else self._weights.features.room
-        kinds = self._room, self._patterns is not None, network
-        self.threads = SearchThreads(size, trees, resources, sequence, kinds, evaluator, self.settings)
+        self.threads = SearchThreads(
+            size, trees, resources, sequence, self.composition, self.models, self._room, evaluator
+        )
         self._rng = np.random.default_rng(sequence.spawn(1)[0])  # of noise, and of moves that are drawn
         self._is_warm = False
-        self._prior: int | None = None  # `SearchContext.prior`, once it is known
         self.new_game()
 
-    def _fit_prior_search(self, prior_search: TdSearch) -> None:
-        """Adapt the settings to a prior search. RlgoError if they cannot be combined."""
+    def _check_prior_search(self, prior_search: TdSearch, settings: Search) -> None:
+        """RlgoError if a prior search cannot be combined with the settings."""
         if prior_search.sizes != self.sizes:
             raise RlgoError(f"prior_search: expected one for {self._size}x{self._size}")
-        if self.settings.heuristic not in LEARNED_VALUES:
-            raise RlgoError("prior_search: expected heuristic = rlgo, both or rlgo_patterns, whose values it learns")
+        # Its values change from move to move.
+        if len(settings.prior) != 1 or not any(isinstance(part, Rlgo) for part in parts(settings)):
+            raise RlgoError("prior_search: expected one stage of prior knowledge, with Rlgo, whose values it learns")
         if prior_search.resign:
             raise RlgoError("prior_search: resign has no effect there; set it for the tree search")
-        # Its values change from move to move, so a prior could not be removed again.
-        self.settings = self.settings._replace(patterns_after=1, network_after=1)
 
-    def _needed(self, weights: Weights | None, has_network: bool) -> Weights | None:
-        """Return the weights if the settings need any; RlgoError if they are missing, or for another board size.
-
-        A network that corrects V altogether needs no weights.
-        """
-        needs_value = self.settings.truncate != NO_TRUNCATION or self.default_policy.kind == LEARNED
-        is_replaced = has_network and self.settings.network_value == 1
-        if not self.settings.evaluator & Use.VALUE and not is_replaced:
-            needs_value |= self.settings.leaf_value > 0 or not self.settings.playouts
-        if self.prior_search is not None or not (needs_value or self.settings.heuristic in LEARNED_VALUES):
+    def _needed(self, weights: Weights | None, is_needed: bool) -> Weights | None:
+        """Return the weights if they are needed; RlgoError if they are missing, or for another board size."""
+        if not is_needed:
             return None
         if weights is None:
             raise RlgoError(f"{self.name}: expected weights for {self._size}x{self._size}")
         return One(Weights).check("weights", weights).for_board(self._size, self.name)
 
-    def _needed_patterns(self, patterns: Patterns | None) -> Patterns | None:
-        """Return the patterns if the settings need any; RlgoError if they are missing."""
-        if not {self.settings.heuristic, self.settings.earlier_heuristic} & set(LEARNED_PATTERNS):
-            return None
-        if patterns is None:
-            raise RlgoError(f"{self.name}: expected patterns")
-        return One(Patterns).check("patterns", patterns)
+    def _learned(self, patterns: Patterns | None) -> Models:
+        """Return what has been learned for the search; RlgoError for what is missing."""
+        table, value, strengths = None, LOGISTIC, None
+        if self._weights is not None:
+            table, value = self._weights.table(is_fused=True), VALUES[self._weights.value]
+        if needs(self.settings, "patterns"):
+            if patterns is None:
+                raise RlgoError(f"{self.name}: expected patterns")
+            strengths = One(Patterns).check("patterns", patterns).strengths()
+        if needs(self.settings, "network") and self._network is None:
+            raise RlgoError(f"{self.name}: expected a network")
+        return Models(table, value, strengths, None if self._network is None else self._network.layers)
 
     # --- the player ---
 
@@ -283,8 +276,8 @@ class TreeSearch(Player):
         if not self.root.is_at(game):
             return [] if moves_to_try(game) else [Candidate(PASS, game.outcome, 1, [PASS])]
         result = self._read_result(0)
-        prior, is_own = result.prior_q, self.settings.c_puct > 0 or game.to_play == BLACK
-        if self.settings.heuristic == Heuristic.NONE:
+        prior, is_own = result.prior, self._has_policy or game.to_play == BLACK
+        if not self.settings.prior:
             prior = np.full(len(result.moves), np.nan)
         lines = [result.line.tolist(), *([int(p)] for p in result.moves[1:])]
         columns = zip(result.moves, result.q, result.visits, lines, prior if is_own else 1.0 - prior, strict=True)
@@ -292,20 +285,19 @@ class TreeSearch(Player):
 
     def policy_target(self, game: Game) -> dict[int, int]:
         """Return what a policy should learn from the last search; without visits that only noise explains."""
-        visits, s = super().policy_target(game), self.settings
-        is_plain = s.puct_rule == PuctRule.ALPHAGO and s.action_value == ActionValue.MC and not s.prior_n
-        if not visits or not self._has_noise() or not is_plain:
+        visits = super().policy_target(game)
+        if not visits or not self._noise_share:
             return visits
         result = self._read_result(0)
         q = result.q if self.root.board.to_play == BLACK else 1.0 - result.q
-        pruned = pruned_visits(result.visits, q, result.prior_q, s.c_puct)
+        pruned = pruned_visits(result.visits, q, result.prior, self.settings.policy.c)
         return {move: n for move, n in zip(result.moves.tolist(), pruned.tolist(), strict=True) if move in visits}
 
     def statistics(self, game: Game) -> SearchStatistics | None:
         """Return the statistics of the root's moves; it may be called during a search. See `statistics.py`."""
         if not self.root.is_at(game):
             return super().statistics(game)
-        found = tree_statistics(self._read_result(self.threads.simulations), self.threads, self.settings)
+        found = tree_statistics(self._read_result(self.threads.simulations), self.threads, self.composition)
         answer = self.evaluation
         if self._network is None or not answer:
             return found
@@ -321,10 +313,9 @@ class TreeSearch(Player):
 
         A second process, if there is one, may still compile what only the next search needs.
         """
-        knows = with_others(self._room) + " with patterns" * (self._patterns is not None)
-        knows += " with a network" * (self.knowledge.network is not None)
+        knows = with_others(self._room or 0) + " with patterns" * (self.models.patterns is not None)
+        knows += " with a network" * (self._network is not None)
         knows += " with a softmax policy" * (self.default_policy.softmax is not None)
-        knows += " with a learned policy" * (self.default_policy.kind == LEARNED)
         if self.prior_search is not None:  # first, since its values may include liberties
             self.prior_search.warm_up()
             self._take_values(self.prior_search.value_weights().table(is_fused=True))
@@ -340,16 +331,17 @@ class TreeSearch(Player):
         self._is_warm = True
 
     def _compile(self) -> None:
-        """Compile simulations and prior knowledge, each of which takes half of the time, side by side."""
-        board, tree, workspace = self.root.board, self.trees[0], self.threads.workspaces[0]
-        context = self._constants(self.default_policy)
+        """Compile simulations, and what else the first searches call."""
+        tree, workspace, numbers = self.trees[0], self.threads.workspaces[0], np.zeros(1)
+        context = Context(self.composition, self.default_policy, self.models, make_rules(self._size, 0.0))
         first, later = tree_kernels(tree)
+        if isinstance(self.settings.policy, Rave):
+            later = [*later, (write_values, self.settings.policy, (numbers,) * 4, numbers, numbers)]
         compile_together(
-            (simulate, np.zeros(1, np.int64), board, self.root.last_moves, tree, context, workspace),
+            (simulate, np.zeros(1, np.int64), self.root.board, self.root.last_moves, tree, context, workspace),
             *first,
-            (is_hopeless, board, 0.0),
-            (prior_apart, 0, 0, 1, (0, 0, 0), board, tree, context, workspace),
-            later=[*later, (write_values, (np.zeros(1),) * 4, self.settings, np.zeros(1), np.zeros(1))],
+            (is_hopeless, self.root.board, 0.0),
+            later=later,
         )
 
     def analyses(self) -> dict[str, np.ndarray]:
@@ -359,7 +351,7 @@ class TreeSearch(Player):
         there is ``owner`` for each point, P(Black owns it at the end).
         """
         maps = empty_maps(self._size) if self.result is None else result_maps(self.result, self._size)
-        if self.settings.c_puct > 0:
+        if self._has_policy:
             maps["policy"] = maps.pop("prior")
         if self._network is not None and (answer := self.evaluation):
             maps |= {"policy": answer["policy"][:-1].reshape(self._size, -1), "owner": (1 + answer["ownership"]) / 2}
@@ -460,32 +452,38 @@ class TreeSearch(Player):
         moves : the sensible moves there; a pass is added where it may be the best move (`tree.may_pass`)
         is_over : polled while an evaluator computes; True goes on without its answer
         """
-        actions = [*moves, PASS] if interpreted(may_pass)(len(moves), game.size, self.settings.heuristic) else moves
+        actions = [*moves, PASS] if interpreted(may_pass)(len(moves), game.size, is_outside(self.settings)) else moves
         self.root.move_to(game, np.array(actions, np.int64))
         if self.threads.batches is not None:
             self.threads.batches.begin(game, self.root.board)
         self.threads.give_prior_to_roots(self._task(game.komi)._replace(is_over=is_over))
 
-    def _has_noise(self) -> bool:
-        return self.settings.noise > 0 and self.settings.c_puct > 0
+    @property
+    def _has_policy(self) -> bool:
+        """Whether the prior of actions is a policy, and not their values for Black."""
+        return isinstance(self.settings.policy, Puct)
+
+    @property
+    def _noise_share(self) -> float:
+        return float(getattr(self.settings.policy, "noise", 0.0))
 
     @contextmanager
     def _noise(self) -> Iterator[None]:
         """Add Dirichlet noise to PUCT's policy at the root, and remove it in the end: a later search may keep it."""
-        s = self.settings
-        if not self._has_noise():
+        share = self._noise_share
+        if not share:
             yield
             return
-        own = [tree.prior_q[: tree.n_edges[0]].copy() for tree in self.trees]
+        own = [tree.prior[: tree.n_edges[0]].copy() for tree in self.trees]
         for tree, units in zip(self.trees, own, strict=True):
-            if tree.prior_kind[0] not in (Heuristic.NONE, Heuristic.WAITING):
-                noisy = with_noise(units / PRIOR_UNITS, s.noise, s.noise_alpha, self._rng)
-                tree.prior_q[: len(units)] = np.rint(PRIOR_UNITS * np.minimum(noisy, 1.0))
+            if tree.stage[0] not in (NO_PRIOR, WAITING):
+                noisy = with_noise(units / PRIOR_UNITS, share, self.settings.policy.noise_alpha, self._rng)
+                tree.prior[: len(units)] = np.rint(PRIOR_UNITS * np.minimum(noisy, 1.0))
         try:
             yield
         finally:
             for tree, units in zip(self.trees, own, strict=True):
-                tree.prior_q[: len(units)] = units
+                tree.prior[: len(units)] = units
 
     def simulate(self, game: Game, n: int) -> int:
         """Run n simulations from the root, which `set_root` set to `game`, and return how many there were.
@@ -496,28 +494,22 @@ class TreeSearch(Player):
 
     def is_decided(self, left: int) -> bool:
         """Whether the most visited move stays the most visited one, whatever the simulations that are left do."""
-        if self.settings.action_value == ActionValue.FLAT or self.settings.move_temperature:
+        if isinstance(self.settings.policy, Flat) or self.settings.move_temperature:
             return False
         n = np.sort(self.threads.root_edges().n)
         # Virtual losses of simulations that run or wait are visits that may never be made.
-        under_way = self.settings.virtual_loss * self.threads.under_way()
+        under_way = self.composition.virtual_loss * self.threads.under_way()
         return len(n) > 1 and int(n[-1]) - int(n[-2]) > left + under_way
 
     def _task(self, komi: float) -> Task:
         """Return what the threads are to search."""
         return Task(self.root.board, self.root.last_moves, self.context(komi))
 
-    def context(self, komi: float) -> SearchContext:
+    def context(self, komi: float) -> Context:
         """Return what is constant during a search; mercy is off where it would end simulations at the root."""
         mercy = self.default_policy.mercy and not is_hopeless(self.root.board, komi)
-        context = self._constants(self.default_policy._replace(mercy=mercy), komi)
-        if self._prior is None:
-            board, tree, workspace = self.root.board, self.trees[0], self.threads.workspaces[0]
-            self._prior = address_of(prior_apart, 0, 0, 1, (0, 0, 0), board, tree, context, workspace)
-        return context._replace(prior=self._prior)
-
-    def _constants(self, default_policy: DefaultPolicy, komi: float = 0.0) -> SearchContext:
-        return SearchContext(self.settings, default_policy, self.knowledge, make_rules(self._size, komi), 0)
+        default_policy = self.default_policy._replace(mercy=mercy)
+        return Context(self.composition, default_policy, self.models, make_rules(self._size, komi))
 
     def _search_prior(self, prior_search: TdSearch, game: Game, budget: Budget, is_move: bool) -> None:
         """Run the TD search, in at most half the time; its value function becomes Q_rlgo of the nodes that are new.
@@ -530,78 +522,42 @@ class TreeSearch(Player):
 
     def _take_values(self, table: Table) -> None:
         """Make the value function of the TD search Q_rlgo; the type of its table may be another one."""
-        self._prior = None
         assert self.prior_search is not None
-        self.knowledge = self.knowledge._replace(table=table, value=self.prior_search.learning.value, has_weights=True)
+        self.models = self.models._replace(table=table, value=self.prior_search.learning.value)
 
     def _read_result(self, simulations: int) -> TreeResult:
         """Return the result according to the trees' current statistics."""
         root = self.threads.root_edges()
-        return read_result(root, self.trees, self.root.board.to_play, self.settings, simulations)
+        return read_result(root, self.trees, self.root.board.to_play, self.composition, simulations)
 
 
-def _check_evaluator(evaluator: Any, settings: Settings) -> None:
-    """Raise RlgoError for an evaluator that is none, or has no tree to be used in."""
-    if evaluator is not None and not callable(evaluator):
-        raise RlgoError(f"evaluator = {shown(evaluator)}: expected a function")
-    if evaluator is not None and settings.action_value == ActionValue.FLAT:
-        raise RlgoError("evaluator: cannot be combined with flat Monte-Carlo, which has no tree")
-
-
-def _check_use(settings: Settings) -> None:
-    """Raise RlgoError for an evaluator whose values nothing would use, without its policy."""
-    if settings.playouts and not settings.leaf_value:
-        raise RlgoError("evaluator: cannot be combined with leaf_value = 0, unless its policy is used")
-
-
-def _with_learned(settings: Settings, evaluator: LearnedEvaluator) -> Settings:
-    """Return the settings with the heuristic that is compiled from the same weights and patterns."""
-    if not settings.evaluator & Use.POLICY:
-        _check_use(settings)
+def _with(evaluator: Any, settings: Search) -> Search:
+    """Return the settings that an evaluator is part of. RlgoError if there is none, or if it cannot be part of them."""
+    uses_evaluator = any(isinstance(part, Outside | OutsideValue) for part in parts(settings))
+    if evaluator is None:
+        if uses_evaluator:
+            raise RlgoError("settings: expected an evaluator")
         return settings
-    if evaluator.patterns is None:
-        return settings._replace(heuristic=Heuristic.RLGO)
-    return settings._replace(heuristic=Heuristic.PATTERNS if evaluator.weights is None else Heuristic.RLGO_PATTERNS)
+    if not callable(evaluator):
+        raise RlgoError(f"evaluator = {shown(evaluator)}: expected a function")
+    if isinstance(settings.policy, Flat):
+        raise RlgoError("evaluator: cannot be combined with flat Monte-Carlo, which has no tree")
+    if isinstance(evaluator, ConvNetwork):
+        if uses_evaluator:
+            raise RlgoError("evaluator: cannot be combined with a network of rlgo's own; see network_value")
+        return with_network(settings)
+    return settings if uses_evaluator else with_evaluator(settings)
 
 
-def _with_network(settings: Settings) -> Settings:
-    """Return the settings for a network of ours: its policy as the heuristic, with Q_rlgo if that is part of it now."""
-    if settings.evaluator != Use.BOTH:
-        raise RlgoError("evaluator: cannot be combined with a network of rlgo's own; see network_value")
-    before = settings.heuristic
-    kind = Heuristic.RLGO_NETWORK if before in LEARNED_VALUES else Heuristic.NETWORK
-    # The grandparent's values change, so that a prior from them could not be removed again.
-    after = 1 if before == Heuristic.GRANDFATHER else settings.network_after
-    return settings._replace(heuristic=kind, earlier_heuristic=before, network_after=after)
-
-
-def _complete(settings: Settings, size: int, has_evaluator: bool, shares_tree: bool) -> Settings:
-    """Check the settings, and adapt them to the board, to an evaluator, and to whether threads share the tree."""
-    use = settings.evaluator if has_evaluator else int(Use.NOTHING)
-    if has_evaluator and not use & Use.POLICY:
-        _check_use(settings)
-    if settings.playouts and not settings.leaf_value:
-        use &= ~int(Use.VALUE)
-    heuristic = int(Heuristic.EVALUATOR) if use & Use.POLICY else settings.heuristic
-    if heuristic == Heuristic.EVALUATOR and not has_evaluator:
-        raise RlgoError("heuristic = evaluator: expected an evaluator")
-    waits = bool(use & Use.VALUE) and not settings.playouts
-    return settings._replace(
-        max_moves=check_max_moves(settings.max_moves, size),
-        heuristic=heuristic,
-        evaluator=use,
-        prior_n=settings.prior_n if heuristic != Heuristic.NONE else 0,
-        virtual_loss=max(1, settings.virtual_loss) if shares_tree or waits else 0,
-    )
-
-
-def _new_tree(size: int, settings: Settings, memory_mb: float) -> Tree:
+def _new_tree(size: int, search: Composition, memory_mb: float) -> Tree:
     """Return a tree that takes this much memory when full; for flat Monte-Carlo, with room only for the root."""
     most = size * size + 1
-    one = new_tree(1, 1)
+    has_correction = isinstance(getattr(search.leaf, "value", None), NetworkValue | CorrectedValue)
+    statistics = has_amaf(search.policy), has_correction
+    one = new_tree(1, 1, *statistics)
     node_bytes = sum(array.itemsize for array in node_arrays(one))
     edge_bytes = sum(array.itemsize for array in edge_arrays(one))
     edges = max(most, int(memory_mb * 1e6 / (edge_bytes + node_bytes / _EDGES_PER_NODE)))
-    if settings.action_value == ActionValue.FLAT:
-        return new_tree(1, most)
-    return new_tree(1 + edges // _EDGES_PER_NODE, edges)
+    if isinstance(search.policy, Flat):
+        return new_tree(1, most, *statistics)
+    return new_tree(1 + edges // _EDGES_PER_NODE, edges, *statistics)

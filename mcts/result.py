@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mcts.settings import ActionValue, Heuristic, Settings
-from mcts.tree import Tree, find_edge, most_visited_line, nodes_in
+from mcts.policies import Flat
+from mcts.settings import Composition
+from mcts.tree import NO_PRIOR, WAITING, Tree, find_edge, most_visited_line, nodes_in
 from rlgo.compiler.jit import interpreted
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.coords import to_row_col
@@ -32,11 +33,11 @@ class TreeResult(NamedTuple):
     """
 
     moves: np.ndarray  # int64[m]: points, or PASS
-    visits: np.ndarray  # int64[m]: N(s, a) without the C of a heuristic
+    visits: np.ndarray  # int64[m]: N(s, a) without the C of a prior
     q: np.ndarray  # float64[m]: Q(s, a) = P(Black wins); NaN without visits
-    q_amaf: np.ndarray  # float64[m]: Q~(s, a); NaN without AMAF visits
+    q_amaf: np.ndarray  # float64[m]: Q~(s, a); NaN without AMAF visits, or AMAF values
     n_amaf: np.ndarray  # int64[m]: N~(s, a)
-    prior_q: np.ndarray  # float64[m]: H(s, a), or with PUCT the policy P(s, a); about 1/2 without a heuristic
+    prior: np.ndarray  # float64[m]: H(s, a), or with PUCT the policy P(s, a); about 1/2 without a prior
     line: np.ndarray  # int64[...]: the principal variation, which follows the most visited moves
     simulations: int  # simulations of this search
     nodes: int  # nodes in all trees
@@ -52,39 +53,39 @@ def no_result() -> TreeResult:
     return TreeResult(integers, integers, numbers, numbers, integers, numbers, np.array([PASS]), 0, 0)
 
 
-def read_result(root: Any, trees: list[Tree], color: int, settings: Settings, simulations: int) -> TreeResult:
+def read_result(root: Any, trees: list[Tree], color: int, search: Composition, simulations: int) -> TreeResult:
     """Read the result from the trees.
 
     Parameters
     ----------
     root : the root's edges, added up over all trees (`parallel.SearchThreads.root_edges`)
-    trees, settings : the trees and settings of the search
+    trees, search : the trees, and what the search is composed of
     color : the colour to play
     simulations : the number of simulations run
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         q, q_amaf = root.w / root.n, root.w_amaf / root.n_amaf
-    if settings.action_value == ActionValue.FLAT:
+    if isinstance(search.policy, Flat):
         order = np.argsort(-q if color == BLACK else q, kind="stable")  # NaN comes last
     else:
         order = np.lexsort((-root.n_amaf, -root.n))
     moves = root.move[order]
     return TreeResult(
         moves=moves,
-        visits=root.n[order] - prior_visits(trees, settings),
+        visits=root.n[order] - prior_visits(trees, search.prior_n),
         q=q[order],
         q_amaf=q_amaf[order],
         n_amaf=root.n_amaf[order],
-        prior_q=root.prior_q[order],
-        line=principal_variation(trees[0], int(moves[0]), settings.prior_n),
+        prior=root.prior[order],
+        line=principal_variation(trees[0], int(moves[0]), search.prior_n),
         simulations=simulations,
         nodes=sum(nodes_in(tree) for tree in trees),
     )
 
 
-def prior_visits(trees: list[Tree], settings: Settings) -> int:
-    """Return the visits that each of the root's actions has from its prior alone, over all trees."""
-    return settings.prior_n * sum(tree.prior_kind[0] not in (Heuristic.NONE, Heuristic.WAITING) for tree in trees)
+def prior_visits(trees: list[Tree], prior_n: int) -> int:
+    """Return the visits that each of the root's actions has from its prior alone, over all trees; prior_n : C."""
+    return prior_n * sum(tree.stage[0] not in (NO_PRIOR, WAITING) for tree in trees)
 
 
 def principal_variation(tree: Tree, move: int, prior_n: int) -> np.ndarray:
@@ -107,7 +108,7 @@ def result_maps(result: TreeResult, size: int) -> dict[str, np.ndarray]:
     """Return float64[size, size] by name: ``value`` Q, ``visits`` as a share, ``amaf`` Q~, ``prior`` H or P."""
     maps = empty_maps(size)
     shares = result.visits / max(1, int(result.visits.sum()))
-    for name, column in zip(_MAPS, (result.q, shares, result.q_amaf, result.prior_q), strict=True):
+    for name, column in zip(_MAPS, (result.q, shares, result.q_amaf, result.prior), strict=True):
         for p, number in zip(result.moves, column, strict=True):
             if p != PASS:
                 maps[name][to_row_col(int(p), size)] = number

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from mcts.settings import ActionValue, Settings
 from mcts.tree import NO_CHILD, Tree, add_root, edges_of, find_edge, keep_moves, keep_subtree
 from rlgo.compiler.jit import copy_record, interpreted
 from rlgo.go.board import PASS, new_board
@@ -24,7 +23,6 @@ class Root:
     ----------
     size : board size
     trees : the trees; node 0 of each is the root
-    settings : the search settings
     reuse : whether to keep the part of a tree below the next position
     rng : shuffles the actions of a new root
 
@@ -34,11 +32,11 @@ class Root:
     last_moves : the move that led to it and the one before, or PASS
     """
 
-    def __init__(self, size: int, trees: list[Tree], settings: Settings, reuse: bool, rng: np.random.Generator):
+    def __init__(self, size: int, trees: list[Tree], reuse: bool, rng: np.random.Generator):
         self.board = new_board(size)
         self.last_moves = (PASS, PASS)
         self._trees, self._rng = trees, rng
-        self._reuse = reuse and settings.action_value != ActionValue.FLAT
+        self._reuse = reuse
         self._position: tuple[int, ...] = ()  # the root of the current search, or of the last one
         self._searched: tuple[Any, ...] | None = None  # moves, colour to play, setup and komi of the last whole search
 

@@ -1,363 +1,195 @@
-"""The settings of a tree search: algorithms, parameters, and resources.
+"""What a tree search is composed of, the algorithms, and the resources of a search.
 
-Start reading at `ALGORITHMS`, then `Settings`, which checks its fields. Nothing here is compiled, so the file is quick
-to import.
+Start reading at `Search`, then `ALGORITHMS`.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import Annotated, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, NamedTuple
 
-from rlgo.base.bounds import Choice, Key, Needs, Number, OrWord, Whole, checked, needs
-from rlgo.base.resources import list_shipped_networks
-from rlgo.base.settings import AT_LEAST_0, COUNT, COUNT_OR_0, MOST_PLIES, POSITIVE, PROBABILITY, THREADS
+from mcts.leaves import LEAVES, CorrectedValue, LearnedValue, Mixture, NetworkValue, OutsideValue, Playout, Value
+from mcts.leaves.playout import NO_TRUNCATION
+from mcts.policies import POLICIES, Flat, Puct, Rave, Ucb1, confidences
+from mcts.policies.rave import Schedule
+from mcts.priors import PRIORS, Handcrafted, Network, Outside, Patterns, Rlgo, parts_of, sum_of
+from mcts.priors.stages import Stage
+from rlgo.base.bounds import Key, Needs, Number, Whole, checked
+from rlgo.base.errors import RlgoError, shown
+from rlgo.base.settings import AT_LEAST_0, COUNT, COUNT_OR_0, MOST_PLIES, PROBABILITY, THREADS
+from rlgo.go.rules import check_max_moves
 
-NO_TRUNCATION = -1  # `Settings.truncate` for simulations that are played to the end
 MOST_MEMORY_MB = 50_000  # limit of a tree: beyond it, indices of edges would not fit into 32 bits
-MOST_PRIOR = 100_000  # limit of C and C~: the counts of a node must stay in range
 
-
-class ActionValue(IntEnum):
-    """How the tree policy values an action (MC-RAVE paper, Sections 2 to 4).
-
-    >>> import mcts
-    >>> mcts.ALGORITHMS["uct"].action_value == mcts.ActionValue.MC
-    True
-    """
-
-    FLAT = 0  # no tree, only the actions of the root; see `flat.py`
-    MC = 1  # Q(s, a), the mean outcome
-    RAVE = 2  # Q~(s, a), the AMAF value alone
-    MC_RAVE = 3  # both combined (equation 12)
-
-
-class RaveSchedule(IntEnum):
-    """How beta, the weight of the AMAF value, shrinks as visits add up (MC-RAVE paper, Sections 4.5 and 4.6).
-
-    >>> import mcts
-    >>> mcts.Settings(schedule="hand_selected").schedule == mcts.RaveSchedule.HAND_SELECTED
-    True
-    """
-
-    HAND_SELECTED = 0  # equation 19, with `Settings.rave_k`
-    MINIMUM_MSE = 1  # equation 47, with `Settings.rave_bias`
-    MINIMUM_MSE_EXACT = 2  # equation 46, with `Settings.rave_bias`
-    HAND_SELECTED_ACTION = 3  # equation 19 with N(s, a) for N(s), the other reading of k (Section 4.5)
-
-
-class PuctRule(IntEnum):
-    """What PUCT adds to the value of an action; the formulas are in `puct.py`.
-
-    >>> import mcts
-    >>> mcts.ALGORITHMS["puct"].puct_rule == mcts.PuctRule.ALPHAGO
-    True
-    """
-
-    ALPHAGO = 0  # c_puct P(s, a) sqrt(N(s)) / (1 + N(s, a)) (Silver et al. 2016)
-    ROSIN = 1  # PUCB, times c_puct (Rosin 2011)
-
-
-class Use(IntEnum):
-    """Which answers of an evaluator the search uses; see `evaluator.py`.
-
-    >>> import mcts
-    >>> mcts.Settings(evaluator="value").evaluator == mcts.Use.VALUE
-    True
-    """
-
-    NOTHING = 0
-    POLICY = 1  # as prior knowledge, in place of a heuristic
-    VALUE = 2  # in what simulations back up, in place of V of the weights
-    BOTH = 3
-
-
-class Heuristic(IntEnum):
-    """The heuristic H(s, a) that initialises new nodes (MC-RAVE paper, Section 5.1).
-
-    >>> import mcts
-    >>> mcts.ALGORITHMS["heuristic_mc_rave"].heuristic == mcts.Heuristic.RLGO
-    True
-    """
-
-    NONE = 0
-    EVEN = 1  # Q_even: 1/2 everywhere
-    GRANDFATHER = 2  # Q_grand: Q(s_t-2, a), the value of the same action two plies earlier
-    MOGO = 3  # Q_mogo: 1 (for the player) for the candidates of MoGo's default policy, else 1/2; the paper also has 0
-    HANDCRAFTED = 4  # captures, atari, patterns and more, see `handcrafted.py`
-    RLGO = 5  # Q_rlgo: the learned value after the move
-    BOTH = 6  # RLGO and HANDCRAFTED, added before the logistic function
-    PATTERNS = 7  # learned patterns, see `patterns.py`
-    RLGO_PATTERNS = 8  # RLGO and PATTERNS, added before the logistic function
-    EVALUATOR = 9  # the policy of an evaluator, see `evaluator.py`
-    WAITING = 10  # of a node whose evaluator has not answered yet
-    NETWORK = 11  # the policy of a network of ours, see `network_prior.py`
-    RLGO_NETWORK = 12  # RLGO and NETWORK, added before the logistic function
-
-
-OWN_NETWORK = ".npz"  # ends the name of a file with a network of ours; others are in ONNX
-NO_NETWORK = "none"
-
-
-def is_own_network(file: str) -> bool:
-    """Return whether a file has a network of ours, by its name, which may be that of a shipped one."""
-    return file.endswith(OWN_NETWORK) or file in list_shipped_networks()
-
-
-def is_onnx_network(file: str) -> bool:
-    """Return whether a player's network is in ONNX, by the name of its file, which may be `NO_NETWORK`."""
-    return file != NO_NETWORK and not is_own_network(file)
-
-
-# Keyed by the names that configs and specs use.
-ACTION_VALUES: dict[str, int] = {value.name.lower(): value for value in ActionValue}
-RAVE_SCHEDULES: dict[str, int] = {schedule.name.lower(): schedule for schedule in RaveSchedule}
-HEURISTICS: dict[str, int] = {
-    heuristic.name.lower(): heuristic for heuristic in Heuristic if heuristic < Heuristic.EVALUATOR
-}
-PUCT_RULES: dict[str, int] = {rule.name.lower(): rule for rule in PuctRule}
-USES: dict[str, int] = {use.name.lower(): use for use in Use if use != Use.NOTHING}
-
-
-# The heuristics that need weights, and those that need patterns.
-LEARNED_VALUES = (Heuristic.RLGO, Heuristic.BOTH, Heuristic.RLGO_PATTERNS, Heuristic.RLGO_NETWORK)
-LEARNED_PATTERNS = (Heuristic.PATTERNS, Heuristic.RLGO_PATTERNS)
-
-NETWORKS = {"network": Heuristic.NETWORK, "rlgo_network": Heuristic.RLGO_NETWORK}  # that a search turns to
-
-_PRIOR_COUNT = Whole(ge=0, le=MOST_PRIOR)
-
-# Which algorithms have a setting, by action value, and the conditions for it to have an effect.
-_FLAT = (ActionValue.FLAT,)
-_TREE = (ActionValue.MC, ActionValue.RAVE, ActionValue.MC_RAVE)
-_AMAF = (ActionValue.RAVE, ActionValue.MC_RAVE)
-_COMBINED = (ActionValue.MC_RAVE,)
-_BY_K = needs("schedule", "hand_selected", "hand_selected_action")
-_BY_BIAS = needs("schedule", "minimum_mse", "minimum_mse_exact")
-_HAND_SELECTED = {"schedule": "hand_selected"}
-_HEURISTIC = Needs("a heuristic or a network", lambda keys: keys.heuristic != "none" or keys.network != NO_NETWORK)
-_OWN_NETWORK = Needs("a network of rlgo's own", lambda keys: is_own_network(keys.network))
-ONNX = Needs("a network in ONNX", lambda keys: is_onnx_network(keys.network))
-_PUCT = Needs("a c_puct above 0", lambda keys: keys.c_puct > 0)
-_NOISE = Needs("a c_puct and a noise above 0", lambda keys: keys.c_puct > 0 and keys.noise > 0)
-_TEMPERATURE = Needs("a move_temperature above 0", lambda keys: keys.move_temperature > 0)
-_PATTERNS = Needs(
-    "a heuristic with learned patterns and no prior_search",
-    lambda keys: HEURISTICS[keys.heuristic] in LEARNED_PATTERNS and not keys.prior_search,
-)
-_CONFIDENCE = Needs(
-    # As an MC value or, where there are any, as an AMAF value. PUCT uses H as a policy.
-    "a confidence in H (prior_n) of at least 1, or a c_puct above 0",
-    lambda keys: keys.heuristic == "none" or keys.c_puct > 0 or max(keys.prior_n, getattr(keys, "prior_n_amaf", 0)) > 0,
-)
-_LEAF_VALUE = Needs("a leaf_value above 0", lambda keys: keys.leaf_value > 0)
-_PLAYOUTS = Needs("playouts = on", lambda keys: keys.playouts)
-_QUICK = Needs("quick_simulations above 0", lambda keys: keys.quick_simulations > 0)
-_WORKERS = Needs("several workers", lambda keys: keys.workers > 1)
 _SHARED = Needs("several workers that share a tree", lambda keys: keys.workers > 1 and not keys.root_parallel)
+_WORKERS = Needs("several workers", lambda keys: keys.workers > 1)
+_TEMPERATURE = Needs("a move_temperature above 0", lambda keys: keys.move_temperature > 0)
+_QUICK = Needs("quick_simulations above 0", lambda keys: keys.quick_simulations > 0)
+
+
+class _Part:
+    """A part of a search, of one of the types that are known."""
+
+    def __init__(self, kinds: Mapping[type, Any], words: str):
+        self.kinds, self.words = kinds, words
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return the part. RlgoError if it is something else."""
+        if type(value) not in self.kinds:
+            raise RlgoError(f"{name} = {shown(value)}: expected {self.words}")
+        return value
+
+
+class _Stages:
+    """The stages of prior knowledge, by the visits from which on they count."""
+
+    words = "a tuple of mcts.Stage, each after more visits than the one before"
+    _prior = _Part(PRIORS, "prior knowledge, such as mcts.Rlgo()")
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return the stages. RlgoError for anything else."""
+        if not isinstance(value, tuple) or not all(isinstance(stage, Stage) for stage in value):
+            raise RlgoError(f"{name} = {shown(value)}: expected {self.words}")
+        visits = [COUNT.check("after", stage.after) for stage in value]
+        parts = [self._prior.check(name, part) for stage in value for part in parts_of(stage.prior)]
+        if visits != sorted(set(visits)) or (len(value) > 1 and any(isinstance(part, Outside) for part in parts)):
+            raise RlgoError(f"{name} = {shown(value)}: expected {self.words}, and that of an evaluator alone")
+        return value
 
 
 @checked
-class Settings(NamedTuple):
-    """The parameters of a tree search: tree policy, prior knowledge, and how simulations end.
+class Search(NamedTuple):
+    """What a tree search is composed of: a tree policy, prior knowledge, and what a simulation is worth.
 
-    Raises `RlgoError` for a value out of range.
+    Raises RlgoError for a value out of range.
 
     >>> import mcts
-    >>> settings = mcts.ALGORITHMS["mc_rave"]._replace(rave_bias=0.001)
-    >>> mcts.TreeSearch(9, settings, simulations=500).settings.rave_bias
+    >>> search = mcts.ALGORITHMS["mc_rave"]._replace(policy=mcts.Rave(bias=0.001))
+    >>> mcts.TreeSearch(9, search, simulations=500).settings.policy.bias
     0.001
     """
 
-    action_value: Annotated[int, Choice(ACTION_VALUES)] = ActionValue.MC_RAVE
-    c: Annotated[  # turns MC into UCT, and MC_RAVE into UCT-RAVE
-        float, AT_LEAST_0, Key("Exploration constant of UCB1.", "exploration", of=_TREE)
-    ] = 0.0
-    c_puct: Annotated[
-        float,
-        AT_LEAST_0,
-        Key("Constant of PUCT, exploration guided by the policy of the heuristic or network; 0: none.", of=_TREE),
-    ] = 0.0
-    puct_rule: Annotated[
-        int,
-        Choice(PUCT_RULES),
-        Key("What PUCT adds: AlphaGo's bonus, or Rosin's bonus and penalty.", needs=_PUCT, of=_TREE),
-    ] = PuctRule.ALPHAGO
-    first_play_urgency: Annotated[
-        float, AT_LEAST_0, Key("The value, to its player, of an action without statistics.", aliases="fpu", of=_TREE)
-    ] = 0.5
-    fpu_reduction: Annotated[  # see `puct.reduced_value`
-        float,
-        AT_LEAST_0,
-        Key(
-            "With PUCT, an action without statistics has the mean of the others less this times sqrt(the sum of their "
-            "P); 0: it has `first_play_urgency`.",
-            needs=_PUCT,
-            of=_TREE,
-        ),
-    ] = 0.0
-    schedule: Annotated[
-        int,
-        Choice(RAVE_SCHEDULES),
-        Key(
-            "How MC and AMAF values are combined: with the least squared error, by `rave_bias`, or hand-selected, by "
-            "`rave_k` and the visits of the position or, with hand_selected_action, of the move.",
-            "rave_schedule",
-            of=_COMBINED,
-        ),
-    ] = RaveSchedule.MINIMUM_MSE
-    rave_k: Annotated[
-        float,
-        POSITIVE,
-        Key("k, the equivalence parameter.", "rave_k", aliases="k", needs=_BY_K, implies=_HAND_SELECTED, of=_COMBINED),
-    ] = 10_000.0
-    rave_bias: Annotated[
-        float, AT_LEAST_0, Key("b, the bias of AMAF values.", "rave_bias", aliases="bias", needs=_BY_BIAS, of=_COMBINED)
-    ] = 0.02
-    amaf_own: Annotated[
-        bool,
-        Key(
-            "AMAF as in Algorithm 2: only a player's own earlier play at a point excludes it.",
-            "rave_readings",
-            of=_AMAF,
-        ),
-    ] = False
-    expand_after: Annotated[int, COUNT, Key("Visits of an action before its position becomes a node.", of=_TREE)] = 1
-    heuristic: Annotated[
-        int,
-        Choice({**HEURISTICS, "evaluator": Heuristic.EVALUATOR, **NETWORKS}),
-        Key(
-            "H, the prior knowledge of new nodes; both: rlgo and handcrafted; rlgo_patterns: rlgo and patterns.",
-            "heuristics",
-            needs=_CONFIDENCE,
-            bound=Choice(HEURISTICS),
-            of=_TREE,
-        ),
-    ] = Heuristic.NONE
-    patterns_after: Annotated[  # see `search.without_patterns`
-        int,
-        COUNT,
-        Key("Visits of a node before learned patterns replace handcrafted values in H.", needs=_PATTERNS, of=_TREE),
-    ] = 1
-    earlier_heuristic: Annotated[int, Choice(HEURISTICS)] = Heuristic.NONE  # of nodes before the network's
-    network_after: Annotated[  # see `search.improve_prior`
-        int,
-        COUNT,
-        Key(
-            "Visits of a node before a network of rlgo's own replaces patterns and handcrafted values in H; 1: as soon "
-            "as it is added.",
-            needs=_OWN_NETWORK,
-            of=_TREE,
-        ),
-    ] = 16
-    network_policy: Annotated[  # m of `network_prior.py`
-        float,
-        PROBABILITY,
-        Key(
-            "The part of such a network in the policy, beside that of learned patterns, if there are any; 1: alone.",
-            needs=_OWN_NETWORK,
-            of=_TREE,
-        ),
-    ] = 0.5
-    network_value: Annotated[  # see `network_prior.correct_value`
-        float,
-        PROBABILITY,
-        Key(
-            "How far such a network corrects V in `leaf_value`, from 0, not at all, to 1: there, V is the network's.",
-            needs=_OWN_NETWORK,
-            of=_TREE,
-        ),
-    ] = 0.5
-    prior_n: Annotated[
-        int,
-        _PRIOR_COUNT,
-        Key("C, the confidence in H as an MC value, in visits.", "heuristics", aliases="C", needs=_HEURISTIC, of=_TREE),
-    ] = 0
-    prior_n_amaf: Annotated[
-        int,
-        _PRIOR_COUNT,
-        Key("M (C~), the same for H as an AMAF value.", "heuristics", aliases="M", needs=_HEURISTIC, of=_AMAF),
-    ] = 50
-    policy_scale: Annotated[  # see `puct.action_x`
-        float,
-        POSITIVE,
-        Key("Scale s of H = sigma(s log(n P(a)) - t), from the probability of a move to its value.", of=_TREE),
-    ] = 0.4
-    policy_shift: Annotated[
-        float, AT_LEAST_0, Key("Shift t of H = sigma(s log(n P(a)) - t), what any move costs.", of=_TREE)
-    ] = 0.4
-    evaluator: Annotated[
-        int,
-        Choice({"nothing": Use.NOTHING, **USES}),
-        Key(
-            "What of the network's answers the search uses; with value, the heuristic stays, with policy, V stays that "
-            "of the weights.",
-            needs=ONNX,
-            bound=Choice(USES),
-            of=_TREE,
-        ),
-    ] = Use.BOTH
-    temperature: Annotated[  # see `flat.choose_flat`
-        float, AT_LEAST_0, Key("Simulate moves in proportion to exp(Q / temperature); 0: all equally often.", of=_FLAT)
-    ] = 0.0
-    pruning: Annotated[  # see `flat.choose_flat`
-        float,
-        AT_LEAST_0,
-        Key("Progressive pruning: drop moves this many standard errors of both below the best; 0: none.", of=_FLAT),
-    ] = 0.0
-    truncate: Annotated[
-        int,
-        OrWord(COUNT_OR_0, "never", NO_TRUNCATION),
-        Key("After this many plies of the default policy, V of the weights is the outcome."),
-    ] = NO_TRUNCATION
-    leaf_value: Annotated[  # see `search.leaf_share`
-        float,
-        PROBABILITY,
-        Key(
-            "The share of V of the position where the tree ends in the outcome of each simulation: V of the network "
-            "or, without one, of the weights.",
-            needs=_PLAYOUTS,
-            of=_TREE,
-        ),
-    ] = 0.0
-    leaf_fade: Annotated[
-        float,
-        PROBABILITY,
-        Key("The part of `leaf_value` that is lost as the board fills up.", needs=_LEAF_VALUE, of=_TREE),
-    ] = 0.0
-    leaf_tempo: Annotated[  # see `search.value_of_leaf`
-        float,
-        AT_LEAST_0,
-        Key("What a turn is worth in V of that position, before the logistic function.", needs=_LEAF_VALUE, of=_TREE),
-    ] = 0.0
-    playouts: Annotated[
-        bool,
-        Key("Play each simulation to the end by the default policy; off: V where the tree ends is all.", of=_TREE),
-    ] = True
-    noise: Annotated[
-        float, PROBABILITY, Key("Share of Dirichlet noise in the policy at the root.", needs=_PUCT, of=_TREE)
-    ] = 0.0
-    noise_alpha: Annotated[
-        float, POSITIVE, Key("Concentration of that noise; about 10 / moves.", needs=_NOISE, of=_TREE)
-    ] = 0.12
+    policy: Annotated[Any, _Part(POLICIES, "a tree policy, such as mcts.Puct()")] = Rave()
+    prior: Annotated[Any, _Stages()] = ()
+    leaf: Annotated[Any, _Part(LEAVES, "what a simulation is worth, such as mcts.Playout()")] = Playout()
+    expand_after: Annotated[int, COUNT, Key("Visits of an action before its position becomes a node.")] = 1
     move_temperature: Annotated[
         float,
         Number(ge=0, le=100),
-        Key("Draw the move to play in proportion to visits^(1 / move_temperature); 0: the most visited.", of=_TREE),
+        Key("Draw the move to play in proportion to visits^(1 / move_temperature); 0: the most visited."),
     ] = 0.0
     temperature_plies: Annotated[
-        int, COUNT_OR_0, Key("Moves of a game that are drawn so; 0: all.", needs=_TEMPERATURE, of=_TREE)
+        int, COUNT_OR_0, Key("Moves of a game that are drawn so; 0: all.", needs=_TEMPERATURE)
     ] = 0
-    virtual_loss: Annotated[  # 0 if no tree is shared and no simulation waits for its value
+    virtual_loss: Annotated[  # where threads share a tree, or simulations wait for their values
         int,
-        Whole(ge=0, le=1_000),
-        Key(
-            "Losses that a thread adds on its way down a shared tree, to keep others off its path.",
-            needs=_SHARED,
-            bound=Whole(ge=1, le=1_000),
-        ),
-    ] = 0
+        Whole(ge=1, le=1_000),
+        Key("Losses that a thread adds on its way down a shared tree, to keep others off its path.", needs=_SHARED),
+    ] = 1
     max_moves: Annotated[int, MOST_PLIES] = 0  # plies before a simulation is scored as it is; 0: 3 * size * size
+
+
+class Composition(NamedTuple):
+    """A search as its kernels take it.
+
+    Attributes
+    ----------
+    policy, prior, leaf, expand_after : as in `Search`
+    virtual_loss : 0 if no tree is shared and no simulation waits for its value
+    max_moves : plies before a simulation is scored as it is
+    prior_n : C, the visits that the prior of a node counts for
+    at_once : whether a new node has its prior at once, and not only when an action is chosen there
+    is_outside : whether an evaluator gives priors
+    waits : whether the value of an evaluator is all that counts
+    """
+
+    policy: Any
+    prior: tuple[Stage, ...]
+    leaf: Any
+    expand_after: int
+    virtual_loss: int
+    max_moves: int
+    prior_n: int
+    at_once: bool
+    is_outside: bool
+    waits: bool
+
+
+def compose(search: Search, size: int, shares_tree: bool) -> Composition:
+    """Return the search as kernels take it, for a board size, and for threads that share a tree or not."""
+    at_once = any(
+        getattr(PRIORS[type(part)], "AT_ONCE", False) or (isinstance(part, Network) and stage.after == 1)
+        for stage in search.prior
+        for part in parts_of(stage.prior)
+    )
+    waits = isinstance(search.leaf, Value) and isinstance(search.leaf.value, OutsideValue)
+    return Composition(
+        search.policy,
+        search.prior,
+        search.leaf,
+        search.expand_after,
+        search.virtual_loss if shares_tree or waits else 0,
+        check_max_moves(search.max_moves, size),
+        confidences(search.policy)[0] if search.prior else 0,
+        at_once,
+        is_outside(search),
+        waits,
+    )
+
+
+def parts(search: Search) -> Iterator[Any]:
+    """Yield the priors, the leaf and the value of a search."""
+    for stage in search.prior:
+        yield from parts_of(stage.prior)
+    yield search.leaf
+    if hasattr(search.leaf, "value"):
+        yield search.leaf.value
+
+
+def is_outside(search: Search) -> bool:
+    """Return whether an evaluator gives the priors of a search."""
+    return any(isinstance(part, Outside) for part in parts(search))
+
+
+def needs(search: Search, what: str) -> bool:
+    """Return whether a search needs learned ``patterns``, or a ``network``."""
+    return any(getattr(PRIORS.get(type(part)), "NEEDS", None) == what for part in parts(search))
+
+
+def needs_weights(search: Search) -> bool:
+    """Return whether a search needs a learned value function."""
+    playout = getattr(search.leaf, "playout", search.leaf)
+    is_truncated = isinstance(playout, Playout) and playout.truncate != NO_TRUNCATION
+    return is_truncated or any(isinstance(part, Rlgo | LearnedValue | CorrectedValue) for part in parts(search))
+
+
+def with_network(search: Search, after: int = 16, share: float = 0.5) -> Search:
+    """Return a search that a network takes part in: its policy in a last stage, and its value in that of leaves.
+
+    after : the visits of a node before the network evaluates it; earlier stages stay
+    share : how far the network corrects the values of leaves, see `leaves.CorrectedValue`
+    """
+    if any(isinstance(part, Network) for part in parts(search)):
+        return search
+    last = parts_of(search.prior[-1].prior) if search.prior else []
+    network = sum_of(*(part for part in last if isinstance(part, Rlgo)), Network())
+    stages = (*(stage for stage in search.prior if stage.after < after), Stage(network, after))
+    leaf = search.leaf
+    if isinstance(getattr(leaf, "value", None), LearnedValue) and share > 0:
+        value = NetworkValue() if share == 1 else CorrectedValue(leaf.value.tempo, share)
+        leaf = leaf._replace(value=value)
+    return search._replace(prior=stages, leaf=leaf)
+
+
+def with_evaluator(search: Search, policy: bool = True, value: bool = True) -> Search:
+    """Return a search whose prior, whose values of leaves, or both come from an evaluator."""
+    if policy:
+        search = search._replace(prior=(Stage(Outside()),))
+    if value and hasattr(search.leaf, "value"):
+        search = search._replace(leaf=search.leaf._replace(value=OutsideValue()))
+    elif not policy:
+        raise RlgoError("evaluator: cannot be combined with leaf_value = 0, unless its policy is used")
+    return search
 
 
 @checked
@@ -378,9 +210,9 @@ class Resources(NamedTuple):
     memory_mb: Annotated[
         float,
         Number(gt=0, le=MOST_MEMORY_MB),
-        Key("Memory of all trees; from half of it on, a node takes more visits.", of=_TREE),
+        Key("Memory of all trees; from half of it on, a node takes more visits."),
     ] = 256.0
-    reuse: Annotated[bool, Key("Keep the part of the tree below the next position.", of=_TREE)] = True
+    reuse: Annotated[bool, Key("Keep the part of the tree below the next position.")] = True
     quick_simulations: Annotated[  # playout cap randomization (Wu 2019, Section 3.1)
         int,
         COUNT_OR_0,
@@ -396,17 +228,13 @@ class Resources(NamedTuple):
         Number(ge=0.5, le=1),
         Key("All moves are quick while the last search valued either side above this; 1: not.", needs=_QUICK),
     ] = 1.0
-    batch: Annotated[
-        int, Whole(ge=1, le=10_000), Key("New nodes that the network evaluates together.", needs=ONNX, of=_TREE)
-    ] = 8
+    batch: Annotated[int, Whole(ge=1, le=10_000), Key("New nodes that the network evaluates together.")] = 8
     batch_ms: Annotated[
         float,
         AT_LEAST_0,
         Key(
             "Milliseconds that new nodes wait until their batch is full; 0: until the end of a slice, about 10 ms, and "
             "a search of one thread limited by simulations can be repeated.",
-            needs=ONNX,
-            of=_TREE,
         ),
     ] = 0.0
 
@@ -414,34 +242,23 @@ class Resources(NamedTuple):
 # The algorithms of the MC-RAVE paper. "uct" is that of its Section 2.5, with the settings of the TD paper's vanilla UCT
 # (Section 4.5): c = 1, and a first-play urgency of 1 in place of the infinite bonus of an action without visits. With a
 # few hundred simulations, many moves then have none. The others are in neither paper. "puct" is AlphaGo's tree policy,
-# here with learned patterns as its policy, and "puct_rave" adds AMAF values. "rlgo", which has won most games, is PUCT
-# with a network of its own for nodes with a few visits.
+# here with learned patterns as its policy. "rlgo", which has won most games, is PUCT with a network of its own for
+# nodes with a few visits.
 ALGORITHMS = {
-    "mc": Settings(ActionValue.FLAT),
-    "mcts_greedy": Settings(ActionValue.MC),
-    "uct": Settings(ActionValue.MC, c=1.0, first_play_urgency=1.0),
-    "rave": Settings(ActionValue.RAVE),
-    "mc_rave": Settings(ActionValue.MC_RAVE),
-    "uct_rave": Settings(ActionValue.MC_RAVE, c=0.1, schedule=RaveSchedule.HAND_SELECTED),
-    "heuristic_mc_rave": Settings(ActionValue.MC_RAVE, heuristic=Heuristic.RLGO),
-    "mc_rave_patterns": Settings(
-        ActionValue.MC_RAVE,
-        heuristic=Heuristic.RLGO_PATTERNS,
-        patterns_after=8,
-        leaf_value=0.75,
-        leaf_fade=0.8,
-        leaf_tempo=0.9,
+    "mc": Search(Flat()),
+    "mcts_greedy": Search(Ucb1()),
+    "uct": Search(Ucb1(c=1.0, first_play_urgency=1.0)),
+    "rave": Search(Rave(schedule=Schedule.AMAF)),
+    "mc_rave": Search(Rave()),
+    "uct_rave": Search(Rave(c=0.1, schedule=Schedule.HAND_SELECTED)),
+    "heuristic_mc_rave": Search(Rave(), (Stage(Rlgo()),)),
+    "mc_rave_patterns": Search(
+        Rave(),
+        (Stage(sum_of(Rlgo(), Handcrafted())), Stage(sum_of(Rlgo(), Patterns()), after=8)),
+        Mixture(0.75, LearnedValue(tempo=0.9), fade=0.8),
     ),
-    "puct": Settings(ActionValue.MC, c_puct=1.0, heuristic=Heuristic.PATTERNS),
-    "puct_rave": Settings(ActionValue.MC_RAVE, c_puct=0.2, heuristic=Heuristic.PATTERNS),
-    "rlgo": Settings(
-        ActionValue.MC,
-        c_puct=0.5,
-        fpu_reduction=0.1,
-        heuristic=Heuristic.HANDCRAFTED,
-        network_after=4,
-        network_policy=1.0,
-        network_value=1.0,
-        leaf_value=0.6,
+    "puct": Search(Puct(), (Stage(Patterns()),)),
+    "rlgo": Search(
+        Puct(c=0.5, fpu_reduction=0.1), (Stage(Handcrafted()), Stage(Network(), after=4)), Mixture(0.6, NetworkValue())
     ),
 }

@@ -7,30 +7,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcts.parallel import SearchThreads
-from mcts.rave import action_value, hand_selected_beta
+from mcts.policies import Puct, Rave
+from mcts.policies.rave import write_values
 from mcts.result import TreeResult, principal_variation, prior_visits
-from mcts.settings import ActionValue, Heuristic, Settings
+from mcts.settings import Composition
+from mcts.threads import SearchThreads
 from mcts.tree import memory_of
-from rlgo.compiler.jit import njit
 from rlgo.play.player import SearchStatistics
 
 _LINES = 10  # principal variations
 
 
-@njit
-def write_values(statistics, settings, values, betas):
-    """Write Q* and beta of each of the root's m moves, as the tree policy computes them without a bonus, float64[m].
-
-    statistics : (n, q, n_amaf, q_amaf), float64[m], priors included
-    """
-    n, q, n_amaf, q_amaf = statistics
-    beta_s = hand_selected_beta(n.sum(), settings.rave_k)
-    for i in range(len(n)):
-        values[i], betas[i] = action_value(settings, beta_s, n[i], q[i], n_amaf[i], q_amaf[i])
-
-
-def tree_statistics(result: TreeResult, threads: SearchThreads, settings: Settings) -> SearchStatistics:
+def tree_statistics(result: TreeResult, threads: SearchThreads, search: Composition) -> SearchStatistics:
     """Return the statistics of the root's moves, most visited first.
 
     The columns are ``value`` Q* (Q combined with Q~ by beta), ``visits`` N, their ``share``, ``q`` Q, ``q_amaf`` Q~,
@@ -41,12 +29,12 @@ def tree_statistics(result: TreeResult, threads: SearchThreads, settings: Settin
     """
     visits = result.visits.astype(np.float64)
     columns = {"value": result.q, "visits": visits, "share": visits / max(1.0, visits.sum()), "q": result.q}
-    if settings.action_value >= ActionValue.RAVE:
-        columns["value"], betas = _combined(result, settings, prior_visits(threads.trees, settings))
+    if isinstance(search.policy, Rave):
+        columns["value"], betas = _combined(result, search.policy, prior_visits(threads.trees, search.prior_n))
         columns |= {"q_amaf": result.q_amaf, "n_amaf": result.n_amaf.astype(np.float64), "beta": betas}
-    if settings.heuristic != Heuristic.NONE:
-        columns["policy" if settings.c_puct > 0 else "prior"] = result.prior_q
-    lines = [principal_variation(threads.trees[0], int(p), settings.prior_n).tolist() for p in result.moves[:_LINES]]
+    if search.prior:
+        columns["policy" if isinstance(search.policy, Puct) else "prior"] = result.prior
+    lines = [principal_variation(threads.trees[0], int(p), search.prior_n).tolist() for p in result.moves[:_LINES]]
     return SearchStatistics(
         "tree",
         result.moves.tolist(),
@@ -59,10 +47,10 @@ def tree_statistics(result: TreeResult, threads: SearchThreads, settings: Settin
     )
 
 
-def _combined(result: TreeResult, settings: Settings, prior_n: int) -> tuple[np.ndarray, np.ndarray]:
+def _combined(result: TreeResult, policy: Rave, prior_n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return Q* and beta of each move, float64[m]."""
     n = (result.visits + prior_n).astype(np.float64)
     q, q_amaf = np.nan_to_num(result.q), np.nan_to_num(result.q_amaf)
     values, betas = np.zeros(len(n)), np.zeros(len(n))
-    write_values((n, q, result.n_amaf.astype(np.float64), q_amaf), settings, values, betas)
+    write_values(policy, (n, q, result.n_amaf.astype(np.float64), q_amaf), values, betas)
     return values, betas

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mcts.settings import Heuristic
 from rlgo.compiler.jit import atomic_add, compare_and_swap, inline, njit, random_below
 from rlgo.go.board import PASS, is_sensible
 
 NO_CHILD, BEING_ADDED = -1, -2
+NO_PRIOR, WAITING = 0, 255  # `Tree.stage` of a node without a prior, and of one whose evaluator has not answered yet
 
 # A statistic is one int64: a count in the low bits and, above them, a sum of outcomes in units of 1 / OUTCOME_UNITS.
 # Wins and draws are exact; H, V at the end of a truncated simulation, and outcomes with values of leaves are rounded.
@@ -37,49 +37,51 @@ NODE_BITS = 36  # in `Tree.used`, the number of nodes starts at this bit
 class Tree(NamedTuple):
     """Nodes and their edges, with room for N nodes and E edges; node 0 is the root.
 
-    A node takes 17 bytes and an edge 24.
+    A node takes 13 bytes, 17 with a network's values; an edge takes 16, 24 with AMAF values.
 
     Attributes
     ----------
     first_edge, n_edges : int32[N], index of the node's first edge, and how many edges it has
     node_visits : int32[N], N(s): the sum of N(s, a) over the node's edges, priors included
-    prior_kind : uint8[N], the `Heuristic` of the node's prior; NONE until a simulation first chooses an action here
-    correction : float32[N], what a network adds to the logit of V of positions below the node; see `network_prior.py`
+    stage : uint8[N], the stage of the node's prior, counted from 1; NO_PRIOR until a simulation first chooses an action
+        here; WAITING
+    correction : float32[N], what a network says of leaves below the node, NaN if it has not evaluated the node; see
+        `leaves/values.py`. None in a search that does not use it
     move : uint16[E], the edge's point, or PASS
     child : int32[E], the node that the edge leads to, NO_CHILD, or BEING_ADDED while a thread adds it
     mc_statistic : int64[E], N(s, a) and the sum of outcomes z. Its `mean` is Q(s, a) = P(Black wins) for either
         side to play.
-    amaf_statistic : int64[E], the same for the AMAF value: N~(s, a) and Q~(s, a)
-    prior_q : uint16[E], H(s, a), or with PUCT the policy P(s, a), in units of 1 / PRIOR_UNITS
+    amaf_statistic : int64[E], the same for the AMAF value: N~(s, a) and Q~(s, a). None if the tree policy has none
+    prior : uint16[E], H(s, a), or with PUCT the policy P(s, a), in units of 1 / PRIOR_UNITS
     used : int64[1], the number of edges in use, plus 2^36 times the number of nodes in use
     """
 
     first_edge: np.ndarray
     n_edges: np.ndarray
     node_visits: np.ndarray
-    prior_kind: np.ndarray
-    correction: np.ndarray
+    stage: np.ndarray
+    correction: np.ndarray | None
     move: np.ndarray
     child: np.ndarray
     mc_statistic: np.ndarray
-    amaf_statistic: np.ndarray
-    prior_q: np.ndarray
+    amaf_statistic: np.ndarray | None
+    prior: np.ndarray
     used: np.ndarray
 
 
-def new_tree(nodes: int, edges: int) -> Tree:
-    """Return an empty tree with room for this many nodes and edges."""
+def new_tree(nodes: int, edges: int, has_amaf: bool = False, has_correction: bool = False) -> Tree:
+    """Return an empty tree with room for this many nodes and edges, and the statistics that its search uses."""
     return Tree(
         first_edge=np.zeros(nodes, np.int32),
         n_edges=np.zeros(nodes, np.int32),
         node_visits=np.zeros(nodes, np.int32),
-        prior_kind=np.zeros(nodes, np.uint8),
-        correction=np.zeros(nodes, np.float32),
+        stage=np.zeros(nodes, np.uint8),
+        correction=np.zeros(nodes, np.float32) if has_correction else None,
         move=np.zeros(edges, np.uint16),
         child=np.zeros(edges, np.int32),
         mc_statistic=np.zeros(edges, np.int64),
-        amaf_statistic=np.zeros(edges, np.int64),
-        prior_q=np.zeros(edges, np.uint16),
+        amaf_statistic=np.zeros(edges, np.int64) if has_amaf else None,
+        prior=np.zeros(edges, np.uint16),
         used=np.zeros(1, np.int64),
     )
 
@@ -96,12 +98,12 @@ def edges_in(tree: Tree) -> int:
 
 def node_arrays(tree: Tree) -> tuple[np.ndarray, ...]:
     """Return the arrays that have an element for each node."""
-    return tree[: tree._fields.index("move")]
+    return tuple(array for array in tree[: tree._fields.index("move")] if array is not None)
 
 
 def edge_arrays(tree: Tree) -> tuple[np.ndarray, ...]:
     """Return the arrays that have an element for each edge."""
-    return tree[tree._fields.index("move") : -1]
+    return tuple(array for array in tree[tree._fields.index("move") : -1] if array is not None)
 
 
 def memory_of(tree: Tree) -> int:
@@ -116,12 +118,13 @@ def edges_of(tree: Tree, node: int) -> Any:
     Returns
     -------
     numpy.recarray[n_edges] with the fields move, child, n and w (visits and sum of outcomes), n_amaf and w_amaf (the
-    same of the AMAF value), and prior_q.
+    same of the AMAF value, 0 without one), and prior.
     """
     start = int(tree.first_edge[node])
     here = slice(start, start + int(tree.n_edges[node]))
-    mc, amaf = tree.mc_statistic[here], tree.amaf_statistic[here]
-    names: Any = "move,child,n,w,n_amaf,w_amaf,prior_q"
+    mc = tree.mc_statistic[here]
+    amaf = np.zeros_like(mc) if tree.amaf_statistic is None else tree.amaf_statistic[here]
+    names: Any = "move,child,n,w,n_amaf,w_amaf,prior"
     columns: list[Any] = [
         tree.move[here].astype(np.int64),
         tree.child[here].astype(np.int64),
@@ -129,7 +132,7 @@ def edges_of(tree: Tree, node: int) -> Any:
         (mc >> _COUNT_BITS) / OUTCOME_UNITS,
         amaf & _COUNT_MASK,
         (amaf >> _COUNT_BITS) / OUTCOME_UNITS,
-        tree.prior_q[here] / PRIOR_UNITS,
+        tree.prior[here] / PRIOR_UNITS,
     ]
     return np.rec.fromarrays(columns, names=names)
 
@@ -227,12 +230,12 @@ def visits_to_expand(expand_after, tree):
 
 
 @njit
-def add_node(b, tree, moves, rng, shared, heuristic):
+def add_node(b, tree, moves, rng, shared, is_outside):
     """Add a node for the position on `b`: its sensible moves, and a pass if `may_pass`, in random order.
 
     moves : uint16[P], scratch
     shared : whether other threads use the tree
-    heuristic : `Settings.heuristic`
+    is_outside : whether an evaluator gives policies
     Returns the node's index, or NO_CHILD if the tree is full.
     """
     before = tree.used[0]
@@ -244,7 +247,7 @@ def add_node(b, tree, moves, rng, shared, heuristic):
         p = np.int64(b.empties[np.uint64(i)])
         if is_sensible(b, p):
             n = _insert(p, moves, n, rng)
-    if may_pass(n, b.board_size, heuristic):
+    if may_pass(n, b.board_size, is_outside):
         n = _insert(PASS, moves, n, rng)
     # Reserve the node and its edges in one step, so that they stay in the same order despite other threads.
     node, first = np.int64(0), np.int64(0)
@@ -275,12 +278,12 @@ def _insert(p, moves, n, rng):
 
 
 @inline
-def may_pass(n, size, heuristic):
+def may_pass(n, size, is_outside):
     """Return whether a pass is an action besides n sensible moves.
 
     It can only be best near the end, as in seki; but an evaluator's policy knows how likely it is at any time.
     """
-    return n <= size or heuristic == Heuristic.EVALUATOR
+    return n <= size or is_outside
 
 
 @njit
@@ -298,13 +301,26 @@ def _reset_node(node, first, n, tree):
     for i in range(first, first + n):
         tree.child[i] = NO_CHILD
         tree.mc_statistic[i] = 0
-        tree.amaf_statistic[i] = 0
-        tree.prior_q[i] = (PRIOR_UNITS + 1) // 2
+        tree.prior[i] = (PRIOR_UNITS + 1) // 2
+    _reset_amaf(tree.amaf_statistic, first, n)
     tree.first_edge[node] = first
     tree.n_edges[node] = n
     tree.node_visits[node] = 0
-    tree.prior_kind[node] = Heuristic.NONE
-    tree.correction[node] = 0.0
+    tree.stage[node] = NO_PRIOR
+    _reset_correction(tree.correction, node)
+
+
+@njit
+def _reset_amaf(amaf_statistic, first, n):
+    if amaf_statistic is not None:
+        for i in range(first, first + n):
+            amaf_statistic[i] = 0
+
+
+@njit
+def _reset_correction(correction, node):
+    if correction is not None:
+        correction[node] = np.nan
 
 
 @njit

@@ -43,7 +43,7 @@ def _module_of(file: str) -> str | None:
     path = Path(file).resolve()
     if not any(ROOT / package in path.parents for package in PACKAGES):
         return None
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
 class _CopiesShare(_CacheLocator):

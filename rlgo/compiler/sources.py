@@ -27,7 +27,8 @@ def sources() -> Mapping[str, str]:
 def read_sources(root: Path) -> Mapping[str, str]:
     """Read the sources of `PACKAGES` below a folder, by module name."""
     files = sorted(path for package in PACKAGES for path in (root / package).rglob("*.py"))
-    return {".".join(f.relative_to(root).with_suffix("").parts): f.read_text("utf-8") for f in files}
+    names = (".".join(f.relative_to(root).with_suffix("").parts).removesuffix(".__init__") for f in files)
+    return {name: f.read_text("utf-8") for name, f in zip(names, files, strict=True)}
 
 
 @cache

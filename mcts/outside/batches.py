@@ -18,11 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mcts.evaluator import Evaluation, evaluate
-from mcts.search import Workspace, ask_about_root
-from mcts.settings import Settings, Use
+from mcts.outside.answers import NO_ANSWERS, Answers, answer, gather, take
+from mcts.outside.evaluator import Evaluation, evaluate
+from mcts.outside.waiting import ALL, BATCH, COLLIDED, ROOM, UNSENT
+from mcts.search import begin_at_root
+from mcts.settings import Composition
 from mcts.tree import Tree
-from mcts.waiting import ALL, BATCH, COLLIDED, NO_ANSWERS, ROOM, UNSENT, Answers, answer, gather, take
+from mcts.workspace import Waiting, Workspace
 from rlgo.base.budget import SLICE_SECONDS, never
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import board_dtype, new_board
@@ -90,7 +92,7 @@ class Batches:
     evaluator : see `evaluator.Evaluator`
     workspaces : of the threads
     trees : one for all threads, or one each
-    settings : of the search
+    search : what the search is composed of
     batch_ms : milliseconds that simulations wait until their batch is full; 0: as long as a slice
 
     Attributes
@@ -100,9 +102,9 @@ class Batches:
     """
 
     def __init__(
-        self, evaluator: Any, workspaces: Sequence[Workspace], trees: list[Tree], settings: Settings, batch_ms: float
+        self, evaluator: Any, workspaces: Sequence[Workspace], trees: list[Tree], search: Composition, batch_ms: float
     ):
-        self._workspaces, self._trees, self._settings = workspaces, trees, settings
+        self._workspaces, self._trees, self._search = workspaces, trees, search
         self.history = int(getattr(evaluator, "history", HISTORY))
         self._evaluator, self._caller = evaluator, Caller(evaluator)
         self._most_under_way = max(_UNDER_WAY, len(trees))
@@ -120,9 +122,10 @@ class Batches:
         self._waits_since: list[float | None] = [None] * len(self._trees)
         self.values = 0.0
         self.root_answers: Mapping[str, np.ndarray] = {}
-        for workspace in self._workspaces:
-            workspace.waiting.filled[0] = 0
-            workspace.waiting.counts[: UNSENT + 1] = 0
+        for i in range(len(self._workspaces)):
+            waiting = self._waiting(i)
+            waiting.filled[0] = 0
+            waiting.counts[: UNSENT + 1] = 0
 
     def begin(self, game: Game, board: Any) -> None:
         """Make the position of a game the root, with its history; `board` is the root's own record of it."""
@@ -136,12 +139,14 @@ class Batches:
             prepare(size)
         self.begin(Game(size), new_board(size))
         positions = _empty_positions(1, self.root, self.history)
-        workspace, tree = self._workspaces[0], self._trees[0]
-        ask_about_root(self.root.arrays.boards[0], tree, self._settings, workspace)
-        waiting = workspace.waiting
-        gather(waiting.slots, 0, 1, 0, self.root.arrays, positions.arrays, zobrist(size))
+        self.add_root(0)
+        gather(self._waiting(0).slots, 0, 1, 0, self.root.arrays, positions.arrays, zobrist(size))
         self._put(0, 0, 1, NO_ANSWERS)
         self.clear()
+
+    def add_root(self, i: int) -> None:
+        """Have the root evaluated, like a new node of the tree that thread i grows."""
+        begin_at_root(self.root.arrays.boards[0], self._trees[i % len(self._trees)], self._search, self._workspaces[i])
 
     # --- a search of one thread ---
 
@@ -173,7 +178,7 @@ class Batches:
     def feed(self, i: int, budget: np.ndarray) -> None:
         """Report a full batch, and wait until there is room; thread i calls it if its simulations need answers."""
         self._news.set()
-        counts = self._workspaces[i].waiting.counts
+        counts = self._waiting(i).counts
         with self._room:
             while counts[ALL] >= counts[ROOM] and budget[0] > 0 and not self._is_over:
                 self._room.wait(SLICE_SECONDS)
@@ -229,8 +234,13 @@ class Batches:
 
     # --- both ---
 
+    def _waiting(self, i: int) -> Waiting:
+        waiting = self._workspaces[i].waiting
+        assert waiting is not None
+        return waiting
+
     def _counts(self, tree: int) -> np.ndarray:
-        return self._workspaces[tree if len(self._trees) > 1 else 0].waiting.counts
+        return self._waiting(tree if len(self._trees) > 1 else 0).counts
 
     def _threads_of(self, tree: int) -> range:
         return range(tree, tree + 1) if len(self._trees) > 1 else range(len(self._workspaces))
@@ -240,7 +250,7 @@ class Batches:
         counts = self._counts(tree)
         room, parts = int(counts[BATCH]), []
         for i in self._threads_of(tree):
-            n = min(room, int(self._workspaces[i].waiting.filled[0]) - self._taken[i])
+            n = min(room, int(self._waiting(i).filled[0]) - self._taken[i])
             if n > 0:
                 parts.append((i, self._taken[i], n))
                 self._taken[i] += n
@@ -252,7 +262,7 @@ class Batches:
         positions = _empty_positions(n, self.root, self.history)
         rows = 0
         for i, first, k in parts:
-            slots = self._workspaces[i].waiting.slots
+            slots = self._waiting(i).slots
             rows = gather(slots, first, k, rows, self.root.arrays, positions.arrays, zobrist(self.root.size))
         if rows:
             future = self._caller.submit(positions if rows == n else positions[:rows])
@@ -266,8 +276,7 @@ class Batches:
     def _apply(self, batch: _Batch) -> None:
         """Put the answers to a batch into its tree. RlgoError if the evaluator failed."""
         answers, others = batch.future.result()
-        needs_value = self._settings.evaluator & Use.VALUE and not self._settings.playouts
-        if needs_value and answers is not NO_ANSWERS and not answers.has_value:
+        if self._search.waits and answers is not NO_ANSWERS and not answers.has_value:
             raise RlgoError("evaluator: no value: expected one, since playouts = off")
         if others and batch.parts[0][:2] == (0, 0):  # the first of a search is the root
             self.root_answers = {name: array[0] for name, array in others.items()}
@@ -276,8 +285,8 @@ class Batches:
 
     def _put(self, i: int, first: int, n: int, answers: Answers) -> None:
         """Put the answers for n simulations of thread i into its tree."""
-        waiting, tree = self._workspaces[i].waiting, self._trees[i % len(self._trees)]
-        self.values += answer(waiting.slots, first, n, answers, self._settings, tree)
+        waiting, tree = self._waiting(i), self._trees[i % len(self._trees)]
+        self.values += answer(waiting.slots, first, n, answers, self._search, tree)
         self._answered[i] = first + n
         take(waiting.counts, ALL, n)
 
@@ -286,13 +295,12 @@ class Batches:
         for batch in self._under_way:
             batch.future.cancel()
         self._under_way.clear()
-        settings = self._settings
         for i, workspace in enumerate(self._workspaces):
-            waiting, first = workspace.waiting, self._answered[i]
+            waiting, first = self._waiting(i), self._answered[i]
             n = int(waiting.filled[0]) - first
             if n:
-                paths = waiting.slots[np.arange(first, first + n) % len(waiting.slots)]
-                if settings.evaluator & Use.VALUE and not settings.playouts:
+                if self._search.waits:
+                    paths = waiting.slots[np.arange(first, first + n) % len(waiting.slots)]
                     given_up = (paths["leaf_node"] != COLLIDED) & (paths["n_nodes"] > 0)
                     workspace.tally.simulations -= int(given_up.sum())
                 waiting.counts[UNSENT] -= int(waiting.filled[0]) - self._taken[i]

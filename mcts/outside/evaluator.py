@@ -1,8 +1,7 @@
 """Evaluators: what gives a tree search its policies and values, in batches of positions.
 
-Start reading at `Evaluator`, then `read_answers`, which checks what a user's function returns. rlgo's own value
-function and patterns stand behind the same seam as `LearnedEvaluator`: `TreeSearch` compiles them into its simulations,
-which then have nothing to wait for. `network.py` has networks from files.
+Start reading at `Evaluator`, then `read_answers`, which checks what a user's function returns. `onnx.py` has networks
+from files.
 """
 
 from __future__ import annotations
@@ -13,15 +12,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mcts.heuristic import q_rlgo
-from mcts.waiting import ACTION_VALUES, LOGITS, NO_POLICY, PROBABILITIES, Answers
-from rlgo.base.bounds import One, OrNone
+from mcts.outside.answers import ACTION_VALUES, LOGITS, NO_POLICY, PROBABILITIES, Answers
 from rlgo.base.errors import RlgoError, cut, shown
-from rlgo.features.weights import Weights
-from rlgo.go.board import PASS
-from rlgo.go.positions import HISTORY, Positions, places_of
-from rlgo.learning.value import ValueFunction
-from rlgo.moves.patterns import Patterns
+from rlgo.go.positions import HISTORY, Positions
 
 _POLICIES = {"policy": PROBABILITIES, "logits": LOGITS, "q": ACTION_VALUES}
 _TOLERANCE = 1e-2  # in the sum of probabilities, for networks that compute with 16 bits
@@ -173,59 +166,3 @@ def _refuse(name: str, wrong: np.ndarray, array: np.ndarray, words: str) -> None
         where = np.argwhere(wrong)[0]
         rest = f", move {where[1]}" if len(where) > 1 else ""
         raise RlgoError(f"evaluator: {name} of position {where[0]}{rest} = {array[tuple(where)]:.4g}: expected {words}")
-
-
-class LearnedEvaluator:
-    """rlgo's own value function, and learned patterns, as an evaluator: Q_rlgo, V, and the policy of the patterns.
-
-    Given to a `TreeSearch`, it is compiled into the simulations, at the speed of the same heuristic. Called as a
-    function, it evaluates a batch of positions.
-
-    Parameters
-    ----------
-    weights : the value function, for ``value`` and ``q``
-    patterns : for ``policy``, in place of ``q``. A search uses both together, as the heuristic ``rlgo_patterns`` does
-
-    Raises
-    ------
-    RlgoError : if neither is given
-
-    >>> import mcts, rlgo
-    >>> evaluator = mcts.LearnedEvaluator(rlgo.load_weights(rlgo.shipped_weights(9)))
-    >>> answer = evaluator(rlgo.Positions.of(rlgo.Game(9)))
-    >>> answer["q"].shape, round(float(answer["value"][0]), 2)
-    ((1, 82), 0.5)
-    >>> mcts.TreeSearch(9, simulations=100, evaluator=evaluator, seed=1).search(rlgo.Game(9)).simulations
-    100
-    """
-
-    history = 2  # patterns see the move before the last one
-
-    def __init__(self, weights: Weights | None = None, patterns: Patterns | None = None):
-        self.weights = OrNone(One(Weights)).check("weights", weights)
-        self.patterns = OrNone(One(Patterns)).check("patterns", patterns)
-        if weights is None and patterns is None:
-            raise RlgoError("weights, patterns: expected at least one of them")
-
-    def __call__(self, positions: Positions) -> dict[str, np.ndarray]:
-        """Return ``value`` and ``q`` of the weights, or ``policy`` of the patterns, of a batch of positions."""
-        answer: dict[str, np.ndarray] = {}
-        boards = list(positions.arrays.boards)
-        if self.weights is not None:
-            value = ValueFunction(self.weights)
-            answer["value"] = np.array([value.value(board) for board in boards])
-            if self.patterns is None:
-                answer["q"] = q_rlgo(self.weights, boards)
-        if self.patterns is not None:
-            answer["policy"] = self._pattern_policy(self.patterns, positions)
-        return answer
-
-    @staticmethod
-    def _pattern_policy(patterns: Patterns, positions: Positions) -> np.ndarray:
-        """Return the probabilities of moves, float32[n, N + 1]."""
-        policy = np.zeros((len(positions), positions.size**2 + 1), np.float32)
-        for i, board in enumerate(positions.arrays.boards):
-            last_but_one = max(PASS, int(positions.last_moves[i, 1]))
-            (found,) = patterns.probabilities([board], last_but_one)
-            policy[i, places_of(np.array([*found]), positions.size)] = [*found.values()]
-        return policy

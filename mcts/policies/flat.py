@@ -2,31 +2,54 @@
 
 Start reading at `choose_flat`. The paper's two extensions are here: "progressively favouring the most successful
 actions" by a temperature, and "progressively pruning away the least successful actions" (Bouzy & Helmstetter 2003,
-"Monte-Carlo Go developments"). Truncated simulations are in `search.roll_out`.
+"Monte-Carlo Go developments"). Truncated simulations are in `mcts/leaves/playout.py`.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mcts.tree import count, mean
+from rlgo.base.bounds import Key, checked
+from rlgo.base.settings import AT_LEAST_0
 from rlgo.compiler.jit import inline, njit, random_unit
 from rlgo.go.board import BLACK
 
 _VISITS_BEFORE_PRUNING = 50.0
 
 
+@checked
+class Flat(NamedTuple):
+    """Flat Monte-Carlo: no node but the root (MC-RAVE paper, Section 2.3).
+
+    >>> import mcts
+    >>> mcts.Search(mcts.Flat(temperature=0.1)).policy.pruning
+    0.0
+    """
+
+    temperature: Annotated[
+        float, AT_LEAST_0, Key("Simulate moves in proportion to exp(Q / temperature); 0: all equally often.")
+    ] = 0.0
+    pruning: Annotated[
+        float,
+        AT_LEAST_0,
+        Key("Progressive pruning: drop moves this many standard errors of both below the best; 0: none."),
+    ] = 0.0
+
+
 @njit
-def choose_flat(color, temperature, pruning, tree, rng):
+def select(policy, node, color, tree, workspace):  # noqa: ARG001  # the node is the root
     """Choose the root's action to simulate next; returns its edge. Every action is tried once first.
 
-    temperature : 0 chooses the least visited action; otherwise each action is drawn with probability proportional to
-        exp(Q(s, a) / temperature), where Q is the value for the colour to play
-    pruning : 0 prunes nothing; otherwise an action is skipped while its value plus this many standard errors is below
-        some action's value minus the same number; either has `_VISITS_BEFORE_PRUNING` visits or more
+    With a temperature of 0, it is the least visited action; otherwise each action is drawn with probability
+    proportional to exp(Q(s, a) / temperature), where Q is the value for the colour to play. With pruning, an action is
+    skipped while its value plus so many standard errors is below some action's value minus the same number; either has
+    `_VISITS_BEFORE_PRUNING` visits or more.
     """
+    temperature, pruning, rng = policy.temperature, policy.pruning, workspace.rng
     n_edges = np.int64(tree.n_edges[0])
     lower_bound = -np.inf  # the highest lower bound of any action
     best = 0.0  # the highest value; its action is not pruned

@@ -2,7 +2,7 @@
 
 Start reading at `SearchThreads.run`. Chaslot, Winands & van den Herik 2008, "Parallel Monte-Carlo tree search", call
 the two tree parallelisation and root parallelisation. The counts of a shared tree are kept exact by `tree.add`,
-`search.take_action` and `rave.back_up`.
+`workspace.take_action` and `search.back_up`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mcts.batches import Batches, new_counts
-from mcts.search import FULL, NEEDS_ANSWERS, SearchContext, ask_about_root, new_workspace, simulate
-from mcts.settings import ALGORITHMS, Resources, Settings
+from mcts.outside.batches import Batches, new_counts
+from mcts.priors.network import new_network_workspace
+from mcts.priors.patterns import new_pattern_scratch
+from mcts.search import FULL, NEEDS_ANSWERS, simulate
+from mcts.settings import Composition, Resources
 from mcts.tree import MOST_VISITS, Tree, edges_of
+from mcts.workspace import Context, Models, new_workspace
 from rlgo.base.budget import SLICE_SECONDS
 from rlgo.base.threads import started
-from rlgo.network.layers import Layers
 
 _SLICE = 256  # simulations: 5 to 10 ms on 9x9, up to 60 ms on 19x19
 _FIRST_SLICE = 32  # if slices follow the speed, which is not known yet
@@ -41,7 +43,7 @@ class Task(NamedTuple):
 
     root: np.record
     last_moves: tuple[int, int]
-    context: SearchContext
+    context: Context
     is_over: Callable[[], bool] = lambda: False
     seconds_left: Callable[[], float | None] = lambda: None
     is_decided: Callable[[int], bool] = lambda _: False
@@ -59,9 +61,9 @@ class SearchThreads:
     trees : one tree, or one for each thread
     resources : the number of threads, and the batches of the evaluator. A single thread is the caller's own.
     seed : a single thread draws from it directly, several from its children
-    kinds : of the prior knowledge: the room of its feature set (`FeatureSet.room`), whether it has learned patterns,
-        and its network, or None
-    evaluator, settings : a user's evaluator, or None, and the settings of the search
+    search, models : what the search is composed of, and what has been learned for it
+    room : of the feature set of the weights (`FeatureSet.room`); None without weights
+    evaluator : a user's evaluator, or None
 
     Attributes
     ----------
@@ -75,20 +77,33 @@ class SearchThreads:
         trees: list[Tree],
         resources: Resources,
         seed: np.random.SeedSequence,
-        kinds: tuple[int, bool, Layers | None] = (0, False, None),
+        search: Composition,
+        models: Models,
+        room: int | None = None,
         evaluator: Any = None,
-        settings: Settings = ALGORITHMS["mc_rave"],
     ):
         self.trees, n = trees, resources.workers
         seeds = [seed] if n == 1 else seed.spawn(n)
-        batch = resources.batch if evaluator is not None else 1
-        rings = [new_counts(batch, n)] * n if len(trees) == 1 else [new_counts(batch, 1) for _ in range(n)]
+        rings: list[Any] = [None] * n
+        if evaluator is not None:
+            one_tree = len(trees) == 1
+            rings = (
+                [new_counts(resources.batch, n)] * n if one_tree else [new_counts(resources.batch, 1) for _ in range(n)]
+            )
         self.workspaces = [
-            new_workspace(size, slots, counts, s, *kinds) for s, (counts, slots) in zip(seeds, rings, strict=True)
+            new_workspace(
+                size,
+                s,
+                room,
+                ring,
+                None if models.patterns is None else new_pattern_scratch(size),
+                None if models.network is None else new_network_workspace(size, models.network),
+            )
+            for s, ring in zip(seeds, rings, strict=True)
         ]
         self.batches: Batches | None = None
         if evaluator is not None:
-            self.batches = Batches(evaluator, self.workspaces, trees, settings, resources.batch_ms)
+            self.batches = Batches(evaluator, self.workspaces, trees, search, resources.batch_ms)
         self._patience = resources.batch_ms / 1000
         self._executor = ThreadPoolExecutor(n) if n > 1 else None
 
@@ -179,13 +194,13 @@ class SearchThreads:
         for i in range(len(self.trees)):
             self._simulate(i, np.zeros(1, np.int64), task)
             if self.batches is not None:
-                ask_about_root(task.root, self.trees[i], task.context.settings, self.workspaces[i])
+                self.batches.add_root(i)
         self._answer_all(task)
 
     def under_way(self) -> int:
         """Return how many simulations may be under way at most, whose virtual losses are in a tree."""
-        batches = 0 if self.batches is None else sum(len(workspace.waiting.slots) for workspace in self.workspaces)
-        return len(self.workspaces) + batches
+        waiting = sum(len(w.waiting.slots) for w in self.workspaces if w.waiting is not None)
+        return len(self.workspaces) + waiting
 
     @property
     def simulations(self) -> int:

@@ -1,6 +1,6 @@
 """Networks from ONNX files, as evaluators. They need onnxruntime: `pip install 'rlgo[onnx]'`.
 
-Start reading at `Network`. What goes into the network, and what its outputs mean, is a `NetworkDescription`: the file
+Start reading at `OnnxNetwork`. What goes into the network, and what its outputs mean, is a `NetworkDescription`: the file
 itself says it, in metadata whose keys begin with ``rlgo.``, or a small TOML file of the same name beside it:
 
     planes = "alphago_zero"      # the input, see `rlgo.planes`; several kinds: "stones+liberties+komi"
@@ -44,7 +44,7 @@ _RANGES = {"tanh": 0, "probability": 1, "logit": 2}
 class NetworkDescription(NamedTuple):
     """What a network takes and returns. An empty name stands for an output that it lacks.
 
-    >>> from mcts.network import NetworkDescription
+    >>> from mcts.outside.onnx import NetworkDescription
     >>> NetworkDescription(planes="stones+liberties", policy="p").policy_kind
     'logits'
     """
@@ -79,7 +79,7 @@ def read_description(entries: dict[str, Any], source: str) -> NetworkDescription
     return description
 
 
-class Network:
+class OnnxNetwork:
     """A network from an ONNX file, as an evaluator.
 
     Parameters
@@ -97,10 +97,10 @@ class Network:
     ------
     RlgoError : if onnxruntime is missing, or the file is bad or does not fit its description
 
-    >>> import mcts
+    >>> import mcts, rlgo
     >>> try:
-    ...     mcts.Network("missing.onnx")
-    ... except mcts.network.RlgoError as error:
+    ...     mcts.OnnxNetwork("missing.onnx")
+    ... except rlgo.RlgoError as error:
     ...     print(error)
     missing.onnx: no such file
     """

@@ -1,9 +1,11 @@
-"""A handcrafted heuristic: captures, atari, extensions, MoGo's patterns, distance to the last move, the edge.
+"""A handcrafted prior: captures, atari, extensions, MoGo's patterns, distance to the last move, the edge.
 
-Start reading at `judge`. It is richer than the paper's Q_mogo (MC-RAVE paper, Section 5.1), which is `Heuristic.MOGO`.
+Start reading at `judge`. It is richer than the paper's Q_mogo (MC-RAVE paper, Section 5.1), which is in `mogo.py`.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +23,23 @@ _SELF_ATARI = -1.6
 _PATTERN = 0.7
 _NEAR = (0.5, 0.4, 0.2)  # at distance 1, 2 and 3 from the last move: the larger of rows and columns
 _LONELY = (-0.9, -0.4, 0.2)  # on the first, second and third line, with no stone on the eight points around
+
+
+class Handcrafted(NamedTuple):
+    """Values by hand: captures, atari, patterns, distances.
+
+    >>> import mcts
+    >>> mcts.ALGORITHMS["rlgo"].prior[0].prior
+    Handcrafted()
+    """
+
+
+@njit
+def add_x(prior, node, before, b, tree, context, workspace):  # noqa: ARG001
+    """Add x of each action; see `priors.add_x`."""
+    first, x = np.int64(tree.first_edge[node]), workspace.path.x
+    for k in range(np.int64(tree.n_edges[node])):
+        x[k] += judge(b, np.int64(tree.move[first + k]), context.rules.patterns)
 
 
 @njit

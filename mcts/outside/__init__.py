@@ -1,0 +1,1 @@
+"""Evaluators: policies and values from outside compiled code, in batches."""
