@@ -38,7 +38,6 @@ class Schedule(IntEnum):
 
 
 SCHEDULES: dict[str, int] = {schedule.name.lower(): schedule for schedule in Schedule}
-_COMBINED = {name: code for name, code in SCHEDULES.items() if code != Schedule.AMAF}
 _BY_K = needs("schedule", "hand_selected", "hand_selected_action")
 _BY_BIAS = needs("schedule", "minimum_mse", "minimum_mse_exact")
 
@@ -59,9 +58,9 @@ class Rave(NamedTuple):
         Choice(SCHEDULES),
         Key(
             "How MC and AMAF values are combined: with the least squared error, by `rave_bias`, or hand-selected, by "
-            "`rave_k` and the visits of the position or, with hand_selected_action, of the move.",
+            "`rave_k` and the visits of the position or, with hand_selected_action, of the move; amaf: the AMAF value "
+            "alone.",
             "rave_schedule",
-            bound=Choice(_COMBINED),
         ),
     ] = Schedule.MINIMUM_MSE
     k: Annotated[

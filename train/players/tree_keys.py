@@ -1,40 +1,33 @@
 """The keys of the tree search family: flat Monte-Carlo, UCT, RAVE, MC-RAVE and their variants (MC-RAVE paper).
 
-Start reading at `TreeKeys`, then `_register_algorithm`. The keys are declared in `mcts.settings`; the algorithms of
-`ALGORITHMS` differ in the keys that they have, and in their defaults.
+Start reading at `TreeKeys`, then `_register_algorithm`. A player has the keys of its tree policy, which are declared
+with it (`mcts/policies`). Those of prior knowledge and of leaves are flat, and declared here: `TreeKeys._search` composes
+the search from them.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
-from mcts.network import SYMMETRIES, Network
+from mcts.leaves import CorrectedValue, LearnedValue, Mixture, NetworkValue, OutsideValue, Playout, Value
+from mcts.outside.onnx import SYMMETRIES, OnnxNetwork
 from mcts.player import TreeSearch
-from mcts.settings import (
-    ALGORITHMS,
-    HEURISTICS,
-    LEARNED_PATTERNS,
-    LEARNED_VALUES,
-    NO_NETWORK,
-    ONNX,
-    USES,
-    Resources,
-    Settings,
-    Use,
-    is_onnx_network,
-    is_own_network,
-)
-from rlgo.base.bounds import keys_of, needs
+from mcts.policies import Flat, Puct, confidences, has_amaf
+from mcts.priors import Even, Grandfather, Handcrafted, Mogo, Network, Outside, Patterns, Rlgo, sum_of
+from mcts.priors.stages import Stage
+from mcts.settings import ALGORITHMS, Resources, Search, needs_weights
+from rlgo.base.bounds import Choice, Key, Needs, checked, needs
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import list_shipped_networks, nearest_size, shipped_calibration
-from rlgo.base.settings import DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, THREADS
+from rlgo.base.settings import AT_LEAST_0, COUNT, DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, POSITIVE, PROBABILITY, THREADS
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, shipped_weight_sizes
-from rlgo.moves.patterns import Patterns, find_patterns, load_patterns
+from rlgo.moves.patterns import Patterns as LearnedPatterns
+from rlgo.moves.patterns import find_patterns, load_patterns
 from rlgo.moves.rollout import DefaultPolicy
 from rlgo.network.network import ConvNetwork
 from rlgo.play.calibration import read_calibration
@@ -62,18 +55,139 @@ from train.players.keys import (
 from train.players.levels import LEVELS
 from train.players.loading import loaded, note_file
 from train.players.spec import make_player
-from train.settings import Count, Within, group, key, nested_spec, section
+from train.settings import Count, OneOf, Within, group, key, nested_spec, section
 
-_SETTINGS = Settings(virtual_loss=1)  # of threads that share a tree
 _ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
 _NETWORKS = list_shipped_networks()
+_OWN_NETWORK = ".npz"  # ends the name of a file with an rlgo network; others are in ONNX
+NO_NETWORK = "none"
 
 
-def _keys_of(start: Settings | Resources, action_value: int | None = None) -> Any:
-    """Return the keys of a NamedTuple that all algorithms have, and those of the algorithms with this action value."""
-    declared = keys_of(type(start)).items()
-    return group(start, *(field for field, key in declared if key.of is None or action_value in key.of))
+def is_own_network(file: str) -> bool:
+    """Return whether a file has an rlgo network, by its name, which may be that of a shipped one."""
+    return file.endswith(_OWN_NETWORK) or file in _NETWORKS
+
+
+def is_onnx_network(file: str) -> bool:
+    """Return whether a player's network is in ONNX, by the name of its file, which may be `NO_NETWORK`."""
+    return file != NO_NETWORK and not is_own_network(file)
+
+
+# ---------------------------------------------------------------------------------------------
+# Prior knowledge and leaves, by flat keys
+# ---------------------------------------------------------------------------------------------
+
+_HEURISTICS = ("none", "even", "grandfather", "mogo", "handcrafted", "rlgo", "both", "patterns", "rlgo_patterns")
+HEURISTICS: dict[str, int] = {name: code for code, name in enumerate(_HEURISTICS)}
+_ONNX = Needs("a network in ONNX", lambda keys: is_onnx_network(keys.network))
+_OWN = Needs("a network of rlgo's own", lambda keys: is_own_network(keys.network))
+_LEAF_VALUE = Needs("a leaf_value above 0", lambda keys: keys.leaf_value > 0)
+_KNOWS = Needs("a heuristic or a network", lambda keys: keys.heuristic != "none" or keys.network != NO_NETWORK)
+_CONFIDENCE = Needs(
+    "a confidence in H (prior_n) of at least 1",
+    lambda keys: keys.heuristic == "none" or max(confidences(keys.policy)) > 0 or isinstance(keys.policy, Puct),
+)
+_PATTERNS = Needs(
+    "a heuristic with learned patterns and no prior_search",
+    lambda keys: keys.heuristic in ("patterns", "rlgo_patterns") and not keys.prior_search,
+)
+
+
+@checked
+class PriorKeys(NamedTuple):
+    """Prior knowledge by flat keys."""
+
+    heuristic: Annotated[
+        int,
+        Choice(HEURISTICS),
+        Key(
+            "H, the prior knowledge of new nodes; both: rlgo and handcrafted; rlgo_patterns: rlgo and patterns.",
+            "heuristics",
+            needs=_CONFIDENCE,
+        ),
+    ] = 0
+    patterns_after: Annotated[
+        int,
+        COUNT,
+        Key("Visits of a node before learned patterns replace handcrafted values in H.", needs=_PATTERNS),
+    ] = 1
+    network_after: Annotated[
+        int,
+        COUNT,
+        Key(
+            "Visits of a node before an rlgo network replaces patterns and handcrafted values in H; 1: as soon as it "
+            "is added.",
+            needs=_OWN,
+        ),
+    ] = 16
+    policy_scale: Annotated[
+        float,
+        POSITIVE,
+        Key(
+            "Scale s of H = sigma(s log(n P(a)) - t), from the probability of a move to its value; for PUCT, P(a) is "
+            "softmax(x / s), where H = sigma(x)."
+        ),
+    ] = 0.4
+    policy_shift: Annotated[
+        float, AT_LEAST_0, Key("Shift t of H = sigma(s log(n P(a)) - t), what any move costs.")
+    ] = 0.4
+
+
+@checked
+class LeafKeys(NamedTuple):
+    """What a simulation is worth, by flat keys."""
+
+    leaf_value: Annotated[
+        float,
+        PROBABILITY,
+        Key(
+            "The share of V of the position where the tree ends in the outcome of each simulation: V of the network "
+            "or, without one, of the weights.",
+            needs=Needs("playouts = on", lambda keys: keys.playouts),
+        ),
+    ] = 0.0
+    leaf_fade: Annotated[
+        float, PROBABILITY, Key("The part of `leaf_value` that is lost as the board fills up.", needs=_LEAF_VALUE)
+    ] = 0.0
+    leaf_tempo: Annotated[
+        float,
+        AT_LEAST_0,
+        Key("Tempo bonus in V of that position, before the logistic function.", needs=_LEAF_VALUE),
+    ] = 0.0
+    network_value: Annotated[
+        float,
+        PROBABILITY,
+        Key(
+            "How far an rlgo network corrects V in `leaf_value`, from 0, not at all, to 1: there, V is the network's.",
+            needs=_OWN,
+        ),
+    ] = 0.5
+    playouts: Annotated[
+        bool, Key("Play each simulation to the end by the default policy; off: V where the tree ends is all.")
+    ] = True
+
+
+def _named(heuristic: str, scale: float, shift: float) -> tuple[Any, ...]:
+    """Return the priors that a heuristic adds."""
+    patterns = Patterns(scale, shift)
+    known: dict[str, tuple[Any, ...]] = {
+        "none": (),
+        "even": (Even(),),
+        "grandfather": (Grandfather(),),
+        "mogo": (Mogo(),),
+        "handcrafted": (Handcrafted(),),
+        "rlgo": (Rlgo(),),
+        "both": (Rlgo(), Handcrafted()),
+        "patterns": (patterns,),
+        "rlgo_patterns": (Rlgo(), patterns),
+    }
+    return known[heuristic]
+
+
+# ---------------------------------------------------------------------------------------------
+# The players
+# ---------------------------------------------------------------------------------------------
 
 
 @section
@@ -87,32 +201,28 @@ class SimulationKeys(Keys):
     seconds: Seconds = key(0.0, SECONDS)
     rollout: DefaultPolicy = group(DefaultPolicy())
     policy_file: settings.Path = POLICY_FILE
-    epsilon: Probability = key(
-        default_of(TreeSearch, "epsilon"),
-        "Probability of a uniformly random move of the default policy.",
-        needs=needs("default_policy", "rlgo"),
-    )
     weights: settings.Shipped = key(
         "",
         "The weights, where needed: a file, or the name of shipped weights; empty: the shipped ones of the most games, "
         "9x9-100M on 9x9, but 9x9-liberties-5M for `mc_rave_patterns`.",
     )
-    parameters: Settings = _keys_of(_SETTINGS)
-    resources: Resources = _keys_of(Resources())
+    playout: Playout = group(Playout())
+    growth: Search = group(Search(), "virtual_loss")
+    resources: Resources = group(Resources(), without=("memory_mb", "reuse", "batch", "batch_ms"))
     resign: Probability = key(default_of(TreeSearch, "resign"), RESIGN)
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the tree search."""
         sequence = seed_sequence(seed)
+        search = self._search()
         return TreeSearch(
             size,
-            self._settings(),
+            search,
             count_or_none(self.simulations),
             seconds_or_none(self.seconds),
             resources=self.resources,
             default_policy=default_policy_of(self),
-            epsilon=self.epsilon,
-            weights=self._load_weights(size),
+            weights=self._load_weights(size, search),
             patterns=self._load_patterns(size),
             evaluator=self._load_network(),
             prior_search=self._make_prior_search(size, sequence),
@@ -121,41 +231,42 @@ class SimulationKeys(Keys):
             name=self.name,
         )
 
+    def _search(self) -> Search:
+        """Return what the search is composed of."""
+        growth: Search = self.growth
+        return growth._replace(policy=self.policy, leaf=self.playout)
+
     def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:  # noqa: ARG002  (of trees)
         """Make the search that learns before each search; only algorithms with a tree may have one."""
         return None
 
-    def _settings(self) -> Settings:
-        """Return the settings of the search."""
-        return self.parameters
-
-    def _load_network(self) -> Network | ConvNetwork | None:
-        """Load the network that the search asks, if any; only algorithms with a tree may have one."""
+    def _load_network(self) -> OnnxNetwork | ConvNetwork | None:
+        """Load the network that evaluates nodes, if any; only algorithms with a tree may have one."""
         return None
 
-    def _load_patterns(self, size: int) -> Patterns | None:  # noqa: ARG002  (of trees)
+    def _load_patterns(self, size: int) -> LearnedPatterns | None:  # noqa: ARG002  (of trees)
         """Load the patterns that the search needs, if any; only algorithms with a tree may need them."""
         return None
 
-    def _load_weights(self, size: int) -> Weights | None:
+    def _load_weights(self, size: int, search: Search) -> Weights | None:
         """Load the weights that the search needs, if any. RlgoError for a file that has no use."""
-        if self._needs_weights():
+        if needs_weights(search) and not getattr(self, "prior_search", ""):
             return weights_for(self.weights or self.best_weights.get(size, ""), size)
         if self.weights:
             raise RlgoError(
-                f"weights = {self.weights}: not used with these settings; see heuristic, leaf_value, network and "
-                "default_policy"
+                f"weights = {self.weights}: not used with these settings; see heuristic, leaf_value and network"
             )
         return None
-
-    def _needs_weights(self) -> bool:
-        return self.default_policy == "rlgo" or self.truncate != "never"
 
 
 @section
 class TreeKeys(SimulationKeys):
     """The keys shared by the algorithms with a tree."""
 
+    growth: Search = group(Search())
+    prior: PriorKeys = group(PriorKeys())
+    leaf: LeafKeys = group(LeafKeys())
+    resources: Resources = group(Resources(), batch={"needs": _ONNX}, batch_ms={"needs": _ONNX})
     patterns: settings.Shipped = key(
         "",
         "Learned patterns, where needed: a file, or the name of shipped ones; empty: the ones shipped for this size or "
@@ -168,42 +279,86 @@ class TreeKeys(SimulationKeys):
         "two_phase_mcts",
         aliases="first",
     )
-
     network: settings.ShippedOrNone = key(
         NO_NETWORK,
         "A network file of `rlgo network`, or the name of a shipped one, compiled into the search; or an ONNX file "
         "whose network gives policies, values or both (needs rlgo[onnx]): `evaluator` tells which of them are used, "
         "and a leaf_value of 0 becomes 0.5 if values are.",
     )
-    symmetries: Annotated[int, Within(SYMMETRIES)] = key(
-        1, "Average the network over so many of the board's eight symmetries.", needs=ONNX
+    evaluator: Annotated[str, OneOf("policy", "value", "both")] = key(
+        "both",
+        "What of the network's answers the search uses; with value, the heuristic stays, with policy, V stays that of "
+        "the weights.",
+        needs=_ONNX,
     )
-    network_threads: Annotated[int, Within(THREADS)] = key(1, "Threads of the network.", needs=ONNX)
+    symmetries: Annotated[int, Within(SYMMETRIES)] = key(
+        1, "Average the network over so many of the board's eight symmetries.", needs=_ONNX
+    )
+    network_threads: Annotated[int, Within(THREADS)] = key(1, "Threads of the network.", needs=_ONNX)
 
-    def _load_network(self) -> Network | ConvNetwork | None:
+    def _uses(self, what: str) -> bool:
+        """Return whether a network in ONNX gives the ``policy``, or the ``value``."""
+        return is_onnx_network(self.network) and self.evaluator in (what, "both")
+
+    def _search(self) -> Search:
+        growth: Search = self.growth
+        policy = self.policy
+        if isinstance(policy, Puct):
+            policy = policy._replace(scale=self.policy_scale)
+        search = growth._replace(policy=policy, prior=self._stages(), leaf=self._leaf())
+        if self.network != NO_NETWORK and not self._has_effect(search):
+            raise RlgoError(
+                f"network = {self.network}: no effect here: it needs a confidence in H (prior_n) of at least 1, or a "
+                "leaf_value above 0"
+            )
+        return search
+
+    def _has_effect(self, search: Search) -> bool:
+        """Return whether the policy or the value of a network is used."""
+        uses_policy = isinstance(search.policy, Puct) or max(confidences(search.policy)) > 0
+        uses_value = isinstance(getattr(search.leaf, "value", None), NetworkValue | CorrectedValue | OutsideValue)
+        return uses_value or (uses_policy and (is_own_network(self.network) or self._uses("policy")))
+
+    def _stages(self) -> tuple[Stage, ...]:
+        """Return the stages of prior knowledge."""
+        scale, shift = self.policy_scale, self.prior.policy_shift
+        if self._uses("policy"):
+            return (Stage(Outside(scale, shift)),)
+        named = _named(self.heuristic, scale, shift)
+        stages = [Stage(sum_of(*named))] if named else []
+        after = 1 if self.prior_search else self.patterns_after
+        if "patterns" in self.heuristic and after > 1:
+            early = (*(part for part in named if isinstance(part, Rlgo)), Handcrafted())
+            stages = [Stage(sum_of(*early)), Stage(sum_of(*named), after)]
+        if is_own_network(self.network):
+            learned = (part for part in named if isinstance(part, Rlgo))
+            after = 1 if self.prior_search else self.network_after
+            stages = [stage for stage in stages if stage.after < after]
+            stages.append(Stage(sum_of(*learned, Network(scale, shift)), after))
+        return tuple(stages)
+
+    def _leaf(self) -> Any:
+        """Return what a simulation is worth."""
+        share, value = self.leaf_value, LearnedValue(self.leaf_tempo)
+        if self._uses("value"):
+            share, value = share or _ALPHAGO_SHARE, OutsideValue()
+        elif is_own_network(self.network) and self.network_value > 0:
+            value = NetworkValue() if self.network_value == 1 else CorrectedValue(self.leaf_tempo, self.network_value)
+        if not self.playouts:
+            return Value(value)
+        return Mixture(share, value, self.leaf_fade, self.playout) if share else self.playout
+
+    def _load_network(self) -> OnnxNetwork | ConvNetwork | None:
         if self.network == NO_NETWORK:
             return None
-        if self._is_own():
+        if is_own_network(self.network):
             return own_network(self.network)
         file = Path(self.network)
         if file.with_suffix(".toml").is_file():
             note_file(file.with_suffix(".toml"))
         if not file.is_file():
             raise RlgoError(f"network = {self.network}: no such file")
-        return loaded(Network, file, self.symmetries, self.network_threads)
-
-    def _settings(self) -> Settings:
-        """Return the settings; where values of a network are used, with a share for them: AlphaGo's."""
-        settings: Settings = self.parameters
-        has_no_share = self._uses(Use.VALUE) and not settings.leaf_value
-        return settings._replace(leaf_value=_ALPHAGO_SHARE) if has_no_share else settings
-
-    def _uses(self, use: Use) -> bool:
-        """Return whether a network in ONNX gives policies, or values."""
-        return is_onnx_network(self.network) and bool(USES[self.evaluator] & use)
-
-    def _is_own(self) -> bool:
-        return is_own_network(self.network)
+        return loaded(OnnxNetwork, file, self.symmetries, self.network_threads)
 
     def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:
         if not self.prior_search:
@@ -214,18 +369,12 @@ class TreeKeys(SimulationKeys):
             raise RlgoError(f"prior_search = {self.prior_search}: expected a td_search or dyna2 player")
         return search
 
-    def _load_patterns(self, size: int) -> Patterns | None:
-        if HEURISTICS[self.heuristic] not in LEARNED_PATTERNS or self._uses(Use.POLICY):
+    def _load_patterns(self, size: int) -> LearnedPatterns | None:
+        if "patterns" not in self.heuristic or self._uses("policy"):
             if self.patterns:
                 raise RlgoError(f"patterns = {self.patterns}: not used with heuristic = {self.heuristic}")
             return None
         return loaded(load_patterns, find_patterns(self.patterns, size))
-
-    def _needs_weights(self) -> bool:
-        is_replaced = self._uses(Use.VALUE) or (self._is_own() and self.network_value == 1)
-        needs_value = (self.leaf_value > 0 or not self.playouts) and not is_replaced
-        needs_value |= HEURISTICS[self.heuristic] in LEARNED_VALUES and not self._uses(Use.POLICY)
-        return super()._needs_weights() or (needs_value and not self.prior_search)
 
 
 @section
@@ -254,7 +403,7 @@ class PatternKeys(CalibratedKeys):
     best_weights: ClassVar[dict[int, str]] = {9: "9x9-liberties-5M"}
     # Weights that are named are used.
     implied: ClassVar[dict[str, dict[str, Any]]] = {
-        "weights": {"heuristic": "rlgo_patterns", "leaf_value": ALGORITHMS["mc_rave_patterns"].leaf_value},
+        "weights": {"heuristic": "rlgo_patterns", "leaf_value": ALGORITHMS["mc_rave_patterns"].leaf.share},
     }
     by_size: ClassVar[dict[int, dict[str, Any]]] = {
         size: {"heuristic": "patterns", "leaf_value": 0.0}
@@ -267,7 +416,7 @@ class EngineKeys(CalibratedKeys):
     """The keys of the default engine, `rlgo`."""
 
     levels: ClassVar[dict[int, dict[str, Any]]] = LEVELS
-    own: ClassVar[tuple[str, ...]] = ("c_puct", "puct_rule", "fpu_reduction", "noise", "noise_alpha")
+    own: ClassVar[tuple[str, ...]] = ("c_puct", "fpu_reduction", "noise", "noise_alpha")
     # A number of simulations replaces the time limit.
     implied: ClassVar[dict[str, dict[str, Any]]] = {"simulations": {"seconds": 0.0}}
     by_size: ClassVar[dict[int, dict[str, Any]]] = {
@@ -291,25 +440,47 @@ class EngineKeys(CalibratedKeys):
         return "mc_rave_patterns" if self.network == NO_NETWORK else ""
 
 
-def _register_algorithm(name: str, summary: str, kind: type[SimulationKeys] = TreeKeys, **others: Any) -> None:
-    """Register an algorithm with the keys of `kind` and its own, which are declared in `mcts.settings`.
+def _register_algorithm(
+    name: str,
+    summary: str,
+    kind: type[SimulationKeys] = TreeKeys,
+    prior: PriorKeys = PriorKeys(),
+    leaf: LeafKeys = LeafKeys(),
+    **others: Any,
+) -> None:
+    """Register an algorithm with the keys of `kind` and those of its tree policy.
 
+    prior, leaf : defaults of the flat keys, from which the search of `ALGORITHMS` is composed
     others : further attributes of the class, such as `Keys.by_size`
     """
 
     def make() -> type[Keys]:
-        start = ALGORITHMS[name]._replace(virtual_loss=_SETTINGS.virtual_loss)
+        policy = ALGORITHMS[name].policy
+        # The scale of PUCT is that of the policy; RAVE is MC-RAVE with one of its schedules.
+        without = ("schedule", "k", "bias") if name == "rave" else ("scale",)
         body: dict[str, Any] = {
             "__doc__": summary,
             "__module__": __name__,
-            "__annotations__": {"parameters": Settings, "resources": Resources},
+            "__annotations__": {"policy": type(policy)},
             "name": name,
-            "parameters": _keys_of(start, start.action_value),
-            "resources": _keys_of(Resources(), start.action_value),
+            "policy": group(policy, without=without, **_with_needs(policy)),
         }
+        if kind is not SimulationKeys:
+            unused = () if confidences(policy) != (0, 0) or hasattr(policy, "prior_n") else ("policy_shift",)
+            body |= {"prior": group(prior, without=unused), "leaf": group(leaf)}
+            body["__annotations__"] |= {"prior": PriorKeys, "leaf": LeafKeys}
         return section(type(f"{name}_keys", (kind,), body | others))
 
     register_later(name, make)
+
+
+def _with_needs(policy: Any) -> dict[str, Any]:
+    """Return the conditions of the keys of a tree policy that depend on prior knowledge."""
+    return {field: {"needs": _KNOWS} for field in ("prior_n", "prior_n_amaf") if hasattr(policy, field)}
+
+
+def _heuristic(name: str, **others: Any) -> PriorKeys:
+    return PriorKeys(HEURISTICS[name], **others)
 
 
 _register_algorithm(
@@ -325,12 +496,13 @@ _register_algorithm("uct_rave", "MC-RAVE with a bonus for exploration (MC-RAVE p
 _register_algorithm(
     "puct",
     "PUCT: exploration guided by a policy, of learned patterns or of a network, as in AlphaGo (Silver et al. 2016).",
+    prior=_heuristic("patterns"),
 )
-_register_algorithm("puct_rave", "PUCT with MC and all-moves-as-first values combined, as in MC-RAVE.")
 _register_algorithm(
     "heuristic_mc_rave",
     "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5). "
     "On 19x19, simulations are 10,000.",
+    prior=_heuristic("rlgo"),
     by_size={19: _ON_19X19},
 )
 _register_algorithm(
@@ -338,14 +510,18 @@ _register_algorithm(
     "The strongest MC-RAVE here: learned values and learned patterns as prior knowledge, and learned values of leaves. "
     "On 9x9, these values see liberties; on boards without shipped weights, there are patterns alone.",
     PatternKeys,
+    _heuristic("rlgo_patterns", patterns_after=8),
+    LeafKeys(leaf_value=0.75, leaf_fade=0.8, leaf_tempo=0.9),
 )
 _register_algorithm(
     "rlgo",
     "The strongest player here and the default engine: PUCT with a network of rlgo's own, as in AlphaGo (Silver et al. "
-    "2016). Handcrafted values are the policy at first. The network is asked about nodes with a few visits; from then "
-    "on, the policy is the network's, and its value is mixed with the outcomes of playouts. At levels of strength "
-    "below 10, `mc_rave_patterns` plays in its place.",
+    "2016). Handcrafted values are the policy at first. The network evaluates nodes with a few visits; from then on, "
+    "the policy is the network's, and its value is mixed with the outcomes of playouts. At levels of strength below "
+    "10, `mc_rave_patterns` plays in its place.",
     EngineKeys,
+    _heuristic("handcrafted", network_after=4),
+    LeafKeys(leaf_value=0.6, network_value=1.0),
 )
 
 
