@@ -95,8 +95,8 @@ class TreeSearch(Player):
         is the prior, and its value that of leaves, if they have one (`settings.with_evaluator`), unless `settings` has
         an `Outside` or `OutsideValue` already, and says what of it is used. Or a `rlgo.ConvNetwork`, which is compiled
         into the search (`settings.with_network`)
-    prior_search : a TD search that runs before each search and whose short-term memory is the value function of `Rlgo` (two-phase
-        search)
+    prior_search : a TD search that runs before each search and whose short-term memory is the value function of `Rlgo`
+        (two-phase search)
     resign : resign if P(win) of the best move is below this
     seed : seed of all random numbers; None draws a fresh one each time
     name : the name shown in GTP and in tables

@@ -146,9 +146,8 @@ def renew_prior(node, tree, context, workspace):
 @njit
 def note_correction(corrections, node, path):
     """Note what a network's evaluation of a node means for the value of leaves below it, if there is one."""
-    if corrections is not None:
-        if not math.isnan(corrections[node]):
-            path.correction = corrections[node]
+    if corrections is not None and not math.isnan(corrections[node]):
+        path.correction = corrections[node]
 
 
 @inline_once
@@ -162,7 +161,7 @@ def expand(edge, tree, context, workspace):
     b, path, search = workspace.b, workspace.path, context.search
     shared = search.virtual_loss > 0
     stage = tree.stage[path.node[path.n_nodes - 1]]
-    c = 0 if stage == WAITING or stage == NO_PRIOR else search.prior_n
+    c = 0 if stage in (WAITING, NO_PRIOR) else search.prior_n
     # This visit counts once regardless of its virtual loss; those of other threads count as much as theirs.
     visits = count(tree.mc_statistic[edge]) - c - search.virtual_loss + 1
     if visits < visits_to_expand(search.expand_after, tree):

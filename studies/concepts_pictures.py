@@ -15,8 +15,8 @@ from matplotlib.patches import Rectangle
 from PIL import Image
 
 import rlgo
-from mcts import ALGORITHMS, Heuristic, TreeSearch
-from mcts.rave import hand_selected_beta, minimum_mse_beta
+from mcts import ALGORITHMS, TreeSearch
+from mcts.policies.rave import hand_selected_beta, minimum_mse_beta
 from rlgo.go.coords import COLUMNS, from_row_col, star_points, to_row_col, to_vertex
 from rlgo.go.draw import colors_of, picture
 from rlgo.learning.contributions import contributions
@@ -204,7 +204,7 @@ def draw_prior(game: rlgo.Game, weights: rlgo.Weights) -> None:
     """Q_rlgo, and where the simulations of a short search go without it and with it."""
     figure, axes = plt.subplots(1, 3, figsize=(9, 3.4), layout="constrained")
     draw_board(axes[0], COLORS, "H = Q_rlgo, in %", afterstates(rlgo.ValueFunction(weights), game), 0.3, 0.7)
-    with_prior = ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.RLGO, prior_n_amaf=50)
+    with_prior = ALGORITHMS["heuristic_mc_rave"]
     for ax, settings, name in zip(axes[1:], (ALGORITHMS["mc_rave"], with_prior), ("no prior", "M = 50"), strict=True):
         search = TreeSearch(9, settings, simulations=300, weights=weights, seed=1)
         search.genmove(game)

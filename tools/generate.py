@@ -55,7 +55,7 @@ STRENGTHS = (
     Strength("`greedy,weights=9x9-liberties-5M`", "1 ply", "", 0, "results/liberties-5M-gnugo0.json"),
     Strength("`greedy`", "1 ply", "", 0, "results/9x9-100M-gnugo0.json"),
     Strength(
-        "`mc`, `mcts_greedy`, `rave`, `uct_rave`, `puct`, `puct_rave`, `table_search`, `open_spiel`, `random`",
+        "`mc`, `mcts_greedy`, `rave`, `uct_rave`, `puct`, `table_search`, `open_spiel`, `random`",
         "any",
     ),
 )  # fmt: skip

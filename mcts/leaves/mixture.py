@@ -28,9 +28,7 @@ class Mixture(NamedTuple):
 
     share: Annotated[float, PROBABILITY, Key("The share of V of the position where the tree ends.")] = 0.5
     value: Any = LearnedValue()
-    fade: Annotated[
-        float, PROBABILITY, Key("The part of `leaf_value` that is lost as the board fills up.")
-    ] = 0.0
+    fade: Annotated[float, PROBABILITY, Key("The part of `leaf_value` that is lost as the board fills up.")] = 0.0
     playout: Playout = Playout()
 
 

@@ -1,7 +1,7 @@
 """Networks from ONNX files, as evaluators. They need onnxruntime: `pip install 'rlgo[onnx]'`.
 
-Start reading at `OnnxNetwork`. What goes into the network, and what its outputs mean, is a `NetworkDescription`: the file
-itself says it, in metadata whose keys begin with ``rlgo.``, or a small TOML file of the same name beside it:
+Start reading at `OnnxNetwork`. What goes into the network, and what its outputs mean, is a `NetworkDescription`: the
+file itself says it, in metadata whose keys begin with ``rlgo.``, or a small TOML file of the same name beside it:
 
     planes = "alphago_zero"      # the input, see `rlgo.planes`; several kinds: "stones+liberties+komi"
     layout = "nchw"              # or nhwc

@@ -30,7 +30,7 @@ def select(policy, node, color, tree, workspace):  # noqa: ARG001
 
 
 @by_first(POLICIES)
-def take_prior(policy, node, had, color, tree, path, shared):  # noqa: ARG001
+def take_prior(policy, node, had, color, tree, path, shared):
     """Take x of each action of a node, in `path.x`, as its prior, in place of the one that it has.
 
     x is a log-odds: sigma(x) is the value of the action for the colour to play.
@@ -43,7 +43,7 @@ def take_prior(policy, node, had, color, tree, path, shared):  # noqa: ARG001
 
 
 @by_first(POLICIES)
-def back_up_amaf(policy, path, word, tree, shared):  # noqa: ARG001
+def back_up_amaf(policy, path, word, tree, shared):
     """Update the AMAF statistics along a simulation's path, if the policy has them; see `search.back_up`."""
 
 

@@ -51,9 +51,7 @@ class Puct(NamedTuple):
         float, POSITIVE, Key("The policy is softmax(x / scale), where sigma(x) is H.", name="policy_scale")
     ] = 0.4
     noise: Annotated[float, PROBABILITY, Key("Share of Dirichlet noise in the policy at the root.")] = 0.0
-    noise_alpha: Annotated[
-        float, POSITIVE, Key("Concentration of that noise; about 10 / moves.", needs=_NOISE)
-    ] = 0.12
+    noise_alpha: Annotated[float, POSITIVE, Key("Concentration of that noise; about 10 / moves.", needs=_NOISE)] = 0.12
 
 
 @inline
@@ -86,7 +84,7 @@ def select(policy, node, color, tree, workspace):  # noqa: ARG001  # it needs no
     first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     n_s = np.float64(tree.node_visits[node]) + 1.0  # with the visit that added the node
     stage = tree.stage[node]
-    even = 1.0 / n_edges if stage == NO_PRIOR or stage == WAITING else -1.0
+    even = 1.0 / n_edges if stage in (NO_PRIOR, WAITING) else -1.0
     urgency = first_play_urgency(policy, first, n_edges, color, even, tree)
     best, choice = -np.inf, np.int64(0)
     for k in range(n_edges):

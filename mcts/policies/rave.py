@@ -199,9 +199,7 @@ def evaluate_actions(policy, node, tree, values):
     if policy.schedule == Schedule.MINIMUM_MSE:
         for k in range(n_edges):  # the usual case has its own loop, so that it is vectorised
             mc, amaf = tree.mc_statistic[first + np.uint64(k)], tree.amaf_statistic[first + np.uint64(k)]
-            values[np.uint64(k)] = minimum_mse_value(
-                count(mc), outcomes(mc), count(amaf), outcomes(amaf), policy.bias
-            )
+            values[np.uint64(k)] = minimum_mse_value(count(mc), outcomes(mc), count(amaf), outcomes(amaf), policy.bias)
         return
     beta_s = hand_selected_beta(np.float64(tree.node_visits[node]), policy.k)  # the same for all actions
     for k in range(n_edges):

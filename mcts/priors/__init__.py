@@ -76,7 +76,7 @@ PRIORS: dict[type, Any] = {
 
 
 @by_first(PRIORS)
-def add_x(prior, node, before, b, tree, context, workspace):  # noqa: ARG001
+def add_x(prior, node, before, b, tree, context, workspace):
     """Add x of each action of a node to `workspace.path.x`, float64[n_edges].
 
     before : the node two plies earlier, or NO_CHILD; the move that led to the node, and the one before, or PASS

@@ -48,7 +48,7 @@ def weigh(stages, stage, node, before, b, tree, context, workspace):
 
 @by_type(weigh)
 def _overload_weigh(stages, stage, node, before, b, tree, context, workspace):  # noqa: ARG001
-    def weigh_none(stages, stage, node, before, b, tree, context, workspace):  # noqa: ARG001
+    def weigh_none(stages, stage, node, before, b, tree, context, workspace):
         pass
 
     def weigh_one(stages, stage, node, before, b, tree, context, workspace):
@@ -77,4 +77,3 @@ def give_prior(node, stage, before, b, tree, context, workspace):
         path.x[np.uint64(k)] = 0.0
     weigh(search.prior, stage, node, before, b, tree, context, workspace)
     take_prior(search.policy, node, had, b.to_play, tree, path, search.virtual_loss > 0)
-

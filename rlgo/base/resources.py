@@ -57,6 +57,9 @@ def shipped_softmax_policy() -> Path:
     return path
 
 
+NO_NETWORK = "none"  # in specs, in place of the name of a network
+
+
 def list_shipped_networks() -> dict[str, Path]:
     """List the shipped network files by name, such as ``9x9``."""
     return {path.stem: path for path in sorted((checkpoints_dir() / "networks").glob("*.npz"))}

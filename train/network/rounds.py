@@ -21,10 +21,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from mcts.settings import NO_NETWORK
 from rlgo.base.bounds import One, checked
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import check_folder, make_folder, write_atomically
+from rlgo.base.resources import NO_NETWORK
 from rlgo.base.settings import BOARD_SIZE, COUNT, COUNT_OR_0, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, PAIRED_GAMES, SEED
 from rlgo.learning.collection import read_collection
 from rlgo.network.network import load_network

@@ -1,8 +1,8 @@
 """The keys of the tree search family: flat Monte-Carlo, UCT, RAVE, MC-RAVE and their variants (MC-RAVE paper).
 
 Start reading at `TreeKeys`, then `_register_algorithm`. A player has the keys of its tree policy, which are declared
-with it (`mcts/policies`). Those of prior knowledge and of leaves are flat, and declared here: `TreeKeys._search` composes
-the search from them.
+with it (`mcts/policies`). Those of prior knowledge and of leaves are flat, and declared here: `TreeKeys._search`
+composes the search from them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pydantic import Field
 from mcts.leaves import CorrectedValue, LearnedValue, Mixture, NetworkValue, OutsideValue, Playout, Value
 from mcts.outside.onnx import SYMMETRIES, OnnxNetwork
 from mcts.player import TreeSearch
-from mcts.policies import Flat, Puct, confidences, has_amaf
+from mcts.policies import Puct, confidences
 from mcts.priors import Even, Grandfather, Handcrafted, Mogo, Network, Outside, Patterns, Rlgo, sum_of
 from mcts.priors.stages import Stage
 from mcts.settings import ALGORITHMS, Resources, Search, needs_weights
-from rlgo.base.bounds import Choice, Key, Needs, checked, needs
+from rlgo.base.bounds import Choice, Key, Needs, checked
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import list_shipped_networks, nearest_size, shipped_calibration
+from rlgo.base.resources import NO_NETWORK, list_shipped_networks, nearest_size, shipped_calibration
 from rlgo.base.settings import AT_LEAST_0, COUNT, DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, POSITIVE, PROBABILITY, THREADS
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, shipped_weight_sizes
@@ -61,7 +61,6 @@ _ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
 _NETWORKS = list_shipped_networks()
 _OWN_NETWORK = ".npz"  # ends the name of a file with an rlgo network; others are in ONNX
-NO_NETWORK = "none"
 
 
 def is_own_network(file: str) -> bool:
@@ -129,9 +128,9 @@ class PriorKeys(NamedTuple):
             "softmax(x / s), where H = sigma(x)."
         ),
     ] = 0.4
-    policy_shift: Annotated[
-        float, AT_LEAST_0, Key("Shift t of H = sigma(s log(n P(a)) - t), what any move costs.")
-    ] = 0.4
+    policy_shift: Annotated[float, AT_LEAST_0, Key("Shift t of H = sigma(s log(n P(a)) - t), what any move costs.")] = (
+        0.4
+    )
 
 
 @checked
@@ -339,7 +338,8 @@ class TreeKeys(SimulationKeys):
 
     def _leaf(self) -> Any:
         """Return what a simulation is worth."""
-        share, value = self.leaf_value, LearnedValue(self.leaf_tempo)
+        share: float = self.leaf_value
+        value: Any = LearnedValue(self.leaf_tempo)
         if self._uses("value"):
             share, value = share or _ALPHAGO_SHARE, OutsideValue()
         elif is_own_network(self.network) and self.network_value > 0:
@@ -440,12 +440,15 @@ class EngineKeys(CalibratedKeys):
         return "mc_rave_patterns" if self.network == NO_NETWORK else ""
 
 
+_NO_PRIOR, _PLAYOUTS = PriorKeys(), LeafKeys()
+
+
 def _register_algorithm(
     name: str,
     summary: str,
     kind: type[SimulationKeys] = TreeKeys,
-    prior: PriorKeys = PriorKeys(),
-    leaf: LeafKeys = LeafKeys(),
+    prior: PriorKeys = _NO_PRIOR,
+    leaf: LeafKeys = _PLAYOUTS,
     **others: Any,
 ) -> None:
     """Register an algorithm with the keys of `kind` and those of its tree policy.
@@ -466,7 +469,7 @@ def _register_algorithm(
             "policy": group(policy, without=without, **_with_needs(policy)),
         }
         if kind is not SimulationKeys:
-            unused = () if confidences(policy) != (0, 0) or hasattr(policy, "prior_n") else ("policy_shift",)
+            unused = ("policy_shift",) if isinstance(policy, Puct) else ()  # the shift of all actions is no policy
             body |= {"prior": group(prior, without=unused), "leaf": group(leaf)}
             body["__annotations__"] |= {"prior": PriorKeys, "leaf": LeafKeys}
         return section(type(f"{name}_keys", (kind,), body | others))

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from mcts.settings import NO_NETWORK
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import list_shipped_networks, list_shipped_patterns, shipped_softmax_policy
+from rlgo.base.resources import NO_NETWORK, list_shipped_networks, list_shipped_patterns, shipped_softmax_policy
 from rlgo.play.player import Player
 from train.play.web.files import WeightFiles
 from train.play.web.options import Options
