@@ -1,6 +1,6 @@
 """A game session: a player, a game, a clock and the rules in force.
 
-GTP, the terminal, the CGOS client and the web page are front ends to a session. Your own program can use one, too:
+GTP, the terminal and the web page are front ends to a session. Your own program can use one, too:
 
     session = GameSession(make_player("greedy", 9), size=9, komi=7.5)
     session.play(from_vertex("E5", 9))

@@ -1,4 +1,4 @@
-"""Commands that put a player behind an interface: play, web, gtp, cgos, analyze."""
+"""Commands that put a player behind an interface: play, web, gtp, analyze."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def web(
 
 
 # ---------------------------------------------------------------------------------------------
-# rlgo gtp, rlgo cgos
+# rlgo gtp
 # ---------------------------------------------------------------------------------------------
 
 
@@ -273,20 +273,6 @@ def answer_queries(make: Callable[[int], Any]) -> None:
         sys.stdout.flush()
 
     AnalysisEngine(make, write).run(sys.stdin)
-
-
-@app.command("cgos")
-def cgos(
-    config: Annotated[str, option("--config", "A TOML file, such as configs/cgos/example.toml.", metavar="FILE")],
-) -> None:
-    """Play on a Computer Go Server (protocol e1) until stopped.
-
-    The file names server, user, password and player; no address is built in. configs/cgos/example.toml explains every
-    key. Ctrl-C or SIGTERM leaves after the current game, a second one at once.
-    """
-    from train.play.cgos import main
-
-    main(config)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Commands of the Computer Go Server's own client. rlgo's client, `train.play.cgos`, does not use GTP."""
+"""Commands that the Computer Go Server's client sends; docs/engine.md tells how to connect."""
 
 from __future__ import annotations
 
