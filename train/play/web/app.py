@@ -54,7 +54,7 @@ def create_app(options: Options, token: str, runs: RunSource | None = None) -> A
     specs = Specs(options, weights)
     specs.check(options.player, options.size)
     commons = Commons(specs, options.limits, Turns(processors()))
-    endpoints = Endpoints(options, commons, weights, records, runs)
+    endpoints = Endpoints(options, weights, records, runs)
     app = Starlette(
         routes=[
             Route("/", _page, methods=["GET"]),

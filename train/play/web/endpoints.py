@@ -1,7 +1,6 @@
-"""The HTTP half of the API: one method for each request.
+"""What the page asks over HTTP: one method for each request.
 
-Start reading at `Endpoints.routes`. Answers are computed in worker threads, a few at a time. GET requests have
-their own threads, so that they need not wait for searches.
+Start reading at `Endpoints.routes`. Answers are computed in worker threads, a few at a time.
 """
 
 from __future__ import annotations
@@ -20,11 +19,9 @@ from rlgo.base.errors import RlgoError
 from rlgo.features.weights import Weights
 from train.play.web import requests as ask
 from train.play.web.files import Records, WeightFiles
-from train.play.web.openapi import openapi
 from train.play.web.options import Options
 from train.play.web.positions import game_of
 from train.play.web.probe import probe, probe_move, shapes
-from train.play.web.searcher import Commons, analyze
 from train.play.web.specs import players_menu
 from train.play.web.threads import Workers
 
@@ -73,7 +70,6 @@ class Endpoints:
     Parameters
     ----------
     options : the options of the server
-    commons : shared by all searches
     weights, records : the files that requests may name
     runs : the training runs to show, if any
     """
@@ -81,29 +77,24 @@ class Endpoints:
     def __init__(
         self,
         options: Options,
-        commons: Commons,
         weights: WeightFiles,
         records: Records,
         runs: RunSource | None,
     ) -> None:
-        self._options, self._commons, self._weights = options, commons, weights
-        self._records, self._runs = records, runs
-        n = options.limits.analyses
-        self._getting, self._posting = _Pool("http-get", n), _Pool("http-post", n)
+        self._options, self._weights, self._records, self._runs = options, weights, records, runs
+        self._pool = _Pool("http", options.limits.analyses)
 
     def routes(self) -> list[Route]:
         """Return the routes."""
         gets: dict[str, Callable[[Request], _Json]] = {
-            "/api/openapi.json": lambda _: openapi(),
             "/api/players": lambda _: {"players": players_menu()},
-            "/api/weights": self._list_weights,
+            "/api/weights": lambda _: self._list_weights(),
             "/api/sgf": lambda _: {"files": self._records.list()},
             "/api/runs": lambda _: self._need_runs().describe() | {"tensorboard": self._options.tensorboard},
             "/api/runs/curves": self._curves,
             "/api/runs/shapes": self._shapes,
         }
         posts: dict[str, tuple[type[ask.Model], Callable[[Any], _Json]]] = {
-            "/api/analysis": (ask.Analysis, self._analyze),
             "/api/probe": (ask.Probe, self._probe),
             "/api/probe/move": (ask.ProbeMove, self._probe_move),
         }
@@ -114,34 +105,32 @@ class Endpoints:
 
     def _get(self, answer: Callable[[Request], _Json]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
-            return JSONResponse(await self._getting.compute(lambda: answer(request)))
+            return JSONResponse(await self._pool.compute(lambda: answer(request)))
 
         return endpoint
 
     def _post(self, model: type[ask.Model], answer: Callable[[Any], _Json]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             body = ask.read_body(model, await request.body())
-            return JSONResponse(await self._posting.compute(lambda: answer(body)))
+            return JSONResponse(await self._pool.compute(lambda: answer(body)))
 
         return endpoint
 
     # --- files ---
 
-    def _list_weights(self, request: Request) -> _Json:
-        size = ask.read_query(ask.SizeQuery, dict(request.query_params)).size
+    def _list_weights(self) -> _Json:
         return {
             "weights": [
                 {
                     "name": file.name,
                     "size": file.weights.features.size,
                     "komi": file.weights.komi,
-                    "value": file.weights.value,
                     "games": file.weights.games,
                     "features": file.weights.features.name,
                     "blocks": [block.name for block in file.weights.features.blocks],
                     "is_default": file.is_default,
                 }
-                for file in self._weights.list(size)
+                for file in self._weights.list()
             ]
         }
 
@@ -154,11 +143,6 @@ class Endpoints:
     def _probe_move(self, body: ask.ProbeMove) -> _Json:
         game = game_of(body.position)
         return probe_move(self._weights.find(body.weights or "", game.size), game, body.move, body.top)
-
-    def _analyze(self, body: ask.Analysis) -> _Json:
-        """Search, and return the last message of the search."""
-        game = game_of(body.position)
-        return analyze(self._commons, body.player or self._options.player, game, body.seconds)
 
     # --- runs ---
 
@@ -180,5 +164,4 @@ class Endpoints:
             weights, occurrences = self._need_runs().learned(query.run)
         else:
             weights = self._weights.find(query.weights or "").weights
-        found = shapes(weights, occurrences, query.block, query.sort, query.top)
-        return {"run": query.run, "weights": query.weights, **found}
+        return shapes(weights, occurrences, query.block, query.sort, query.top)

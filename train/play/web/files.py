@@ -66,8 +66,8 @@ class WeightFiles:
     def __init__(self, folders: tuple[Path, ...] = ()) -> None:
         self.folders = folders
 
-    def list(self, size: int | None = None) -> list[WeightFile]:
-        """List the files that can be read, for boards of one size or of all."""
+    def list(self) -> list[WeightFile]:
+        """List the files that can be read."""
         names = [path.stem for path in sorted(checkpoints_dir().glob("*.npz"))]
         names += [name for folder in self.folders for name in names_below(folder, ".npz")]
         found = []
@@ -76,10 +76,10 @@ class WeightFiles:
                 file = self.find(name)
             except RlgoError:  # another kind of archive, or one that is being written
                 continue
-            own = file.weights.features.size
-            if size in (None, own):
-                is_default = file.path.parent == checkpoints_dir() and file.path == shipped_weights(own)
-                found.append(file._replace(is_default=is_default))
+            is_default = file.path.parent == checkpoints_dir() and file.path == shipped_weights(
+                file.weights.features.size
+            )
+            found.append(file._replace(is_default=is_default))
         return found
 
     def find(self, name: str, size: int | None = None) -> WeightFile:
@@ -101,7 +101,7 @@ class WeightFiles:
             path = confined(folder, name)
             if path.is_file() and path.suffix == ".npz":
                 return path
-        raise RlgoError(f"weights {name!r}: expected a name that GET /api/weights lists")
+        raise RlgoError(f"weights {name!r}: expected the name of a weight file")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -127,17 +127,17 @@ class Records:
                 if path.stat().st_size > most_bytes:
                     raise RlgoError(f"{name}: expected at most {most_bytes:,} bytes")
                 return path.read_bytes()
-        raise RlgoError(f"file {name!r}: expected a name that GET /api/sgf lists")
+        raise RlgoError(f"file {name!r}: expected the name of a record")
 
-    def write(self, name: str, record: bytes, overwrite: bool) -> None:
-        """Write a record to the first folder. RlgoError if it exists and `overwrite` is false."""
+    def write(self, name: str, record: bytes) -> None:
+        """Write a new record to the first folder. RlgoError if the file exists."""
         if not self.folders:
             raise RlgoError("file: expected a server with a folder for records (rlgo web --sgf DIR)")
         path = confined(self.folders[0], name)
         if path.suffix != ".sgf" or any(part.startswith(".") for part in Path(name).parts):
             raise RlgoError(f"file {name!r}: expected a name that ends with .sgf")
-        if path.is_dir() or (path.exists() and not overwrite):
-            raise RlgoError(f"file {name!r}: exists already; send overwrite = true to replace it")
+        if path.exists():
+            raise RlgoError(f"file {name!r}: exists already")
         read_sgf(record)  # so that every saved record can be read again
         try:
             make_folder(path.parent)

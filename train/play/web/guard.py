@@ -115,7 +115,7 @@ class Guard:
             return None
         in_url = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         in_cookie = cookie_parser(headers.get("cookie", "")).get(cookie_name(host), "")
-        if not any(self._is_token(given) for given in (in_url, _bearer(headers), in_cookie)):
+        if not any(self._is_token(given) for given in (in_url, in_cookie)):
             return _forbidden("the token is missing or wrong: open the address that rlgo web printed")
         if in_url and scope["path"] == "/" and scope["type"] == "http":
             answer = RedirectResponse("/", 303)  # so that the token does not stay in the address bar
@@ -151,11 +151,6 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _bearer(headers: Headers) -> str:
-    kind, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if kind.lower() == "bearer" else ""
 
 
 def cookie_name(host: str) -> str:

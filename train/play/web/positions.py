@@ -1,4 +1,4 @@
-"""Positions and points as the API writes them, and back.
+"""Positions and points as the page writes them, and back.
 
 Start reading at `game_of`.
 """

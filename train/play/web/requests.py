@@ -1,7 +1,7 @@
 """Models of every WebSocket request and every body of an HTTP request.
 
 Start reading at `read_request`. Types are strict, unknown fields are refused, and every text and list has a largest
-length. docs/web-api.md describes each request.
+length.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Color = Literal["black", "white"]
 Role = Literal["game", "analysis", "a", "b", "review"]
 LookRole = Literal["analysis", "a", "b"]
 Vertex = Annotated[str, Field(min_length=2, max_length=4)]
-Seat = Annotated[str, Field(min_length=1, max_length=1_000, description='"human" or a player spec')]
+Seat = Annotated[str, Field(min_length=1, max_length=1_000)]  # "human" or a player spec
 PlayerSpec = Annotated[str, Field(min_length=1, max_length=1_000)]
 FileName = Annotated[str, Field(min_length=1, max_length=500)]
 WeightName = Annotated[str, Field(max_length=500)]
@@ -50,7 +50,7 @@ class Position(Model):
     size: Size = DEFAULT_SIZE
     komi: Komi = DEFAULT_KOMI
     setup: Setup | None = None
-    to_play: Color | None = Field(None, description="who plays first; by default Black, or White after a handicap")
+    to_play: Color | None = None  # who plays first; by default Black, or White after a handicap
     moves: Moves = []
 
 
@@ -62,7 +62,7 @@ class Position(Model):
 class Request(Model):
     """A request of a tab."""
 
-    id: int | None = Field(None, ge=0, le=2**53, description="repeated in the answer")
+    id: int | None = Field(None, ge=0, le=2**53)  # repeated in the answer
 
 
 class New(Request, Position):
@@ -71,12 +71,12 @@ class New(Request, Position):
     type: Literal["new"]
     handicap: int = Field(0, ge=0, le=9)
     black: Seat = HUMAN
-    white: Seat | None = Field(None, description="by default the server's player")
+    white: Seat | None = None  # by default the server's player
     time: str | None = Field(None, max_length=40)
-    timed: Literal["engines", "both"] = Field("engines", description="whose clocks run: humans', too, or not")
+    timed: Literal["engines", "both"] = "engines"  # whose clocks run: humans', too, or not
     paused: bool = False
-    sgf: str | None = Field(None, max_length=1_000_000, description="a record that has the moves, and more")
-    is_own: bool | None = Field(None, description="whether its game began here; by default, if it names no players")
+    sgf: str | None = Field(None, max_length=1_000_000)  # a record that has the moves, and more
+    is_own: bool | None = None  # whether its game began here; by default, if it names no players
 
 
 class Seats(Request):
@@ -151,14 +151,13 @@ class Save(Request):
 
     type: Literal["save"]
     file: FileName | None = None
-    overwrite: bool = False
 
 
 class Branch(Request):
     """Go along one of the moves that follow the position shown, or back to the main line."""
 
     type: Literal["branch"]
-    index: int | None = Field(None, ge=0, le=MOST_MOVES, description="in `variations`; null: the main line")
+    index: int | None = Field(None, ge=0, le=MOST_MOVES)  # in `variations`; null: the main line
 
 
 class Remove(Request):
@@ -187,8 +186,8 @@ class Review(Request):
     """Analyse all positions of the line shown, in the background."""
 
     type: Literal["review"]
-    player: PlayerSpec | None = Field(None, description="by default the server's player")
-    seconds: Seconds | None = Field(None, description="for each position")
+    player: PlayerSpec | None = None  # by default the server's player
+    seconds: Seconds | None = None  # for each position
 
 
 class ShowOwnership(Request):
@@ -203,7 +202,7 @@ class Search(Request):
 
     type: Literal["search"]
     role: LookRole = "analysis"
-    player: PlayerSpec | None = Field(None, description="by default the server's player")
+    player: PlayerSpec | None = None  # by default the server's player
     seconds: Seconds | None = None
 
 
@@ -212,13 +211,6 @@ class Stop(Request):
 
     type: Literal["stop"]
     role: Role | None = None
-
-
-class Watch(Request):
-    """Send `search` messages while searches run, or only their results."""
-
-    type: Literal["watch"]
-    on: bool = True
 
 
 class Frames(Request):
@@ -257,7 +249,6 @@ AnyRequest = (
     | ShowOwnership
     | Search
     | Stop
-    | Watch
     | Frames
     | Frame
 )
@@ -274,19 +265,11 @@ def read_request(text: str) -> AnyRequest:
 # ---------------------------------------------------------------------------------------------
 
 
-class Analysis(Model):
-    """Ask for a player's analysis of a position."""
-
-    position: Position
-    player: PlayerSpec | None = Field(None, description="by default the server's player")
-    seconds: Seconds | None = None
-
-
 class Probe(Model):
     """Ask for the value of a position, taken apart."""
 
     position: Position
-    weights: WeightName | None = Field(None, description="by default the best shipped file of that size")
+    weights: WeightName | None = None  # by default the best shipped file of that size
     top: Top = 10
 
 
@@ -316,13 +299,6 @@ class ShapesQuery(Model):
     block: str = Field("", max_length=20)
     sort: Literal["weight", "occurrences"] = "weight"
     top: Top = 50
-
-
-class SizeQuery(Model):
-    """Ask for the weight files of one board size."""
-
-    model_config = ConfigDict(strict=False)
-    size: Size | None = None
 
 
 _Model = Any

@@ -7,7 +7,6 @@ search ends between two slices, and whose result is dropped.
 from __future__ import annotations
 
 import json
-import queue
 import threading
 import time
 from collections.abc import Callable
@@ -114,7 +113,6 @@ class Searcher:
         self._session: GameSession | None = None
         self._made: tuple[Any, ...] = ()  # spec and board size of the session's player
         self._game_number: int | None = None
-        self._watches = True
         self._watch: Watch | None = None  # of the last search, or of the one that runs
 
     @property
@@ -146,12 +144,6 @@ class Searcher:
             if self._job is not None:
                 self._job.cancel()
                 self._job = None
-
-    def watch(self, on: bool) -> None:
-        """Switch taking and sending frames on or off."""
-        self._watches = on
-        if self._watch is not None:
-            self._watch.is_on = on
 
     def frames(self) -> list[Frame]:
         """Return the frames of the last search, or of the one that runs."""
@@ -205,7 +197,7 @@ class Searcher:
         self._listener.say("waiting")
         with Turn(self._commons.turns, lambda: job.is_ended) as turn:
             watch = Watch(subject, session.player, self._send_frame, self._commons.limits.frames)
-            watch.is_on, watch.so_far = self._watches, self._listener.so_far
+            watch.is_on, watch.so_far = self.role != "review", self._listener.so_far
             self._watch = watch
             self._listener.say("searching")
             session.stop = self._stop_of(job, watch, turn)
@@ -264,19 +256,3 @@ class Searcher:
             finally:
                 self._session, self._made = None, ()
                 self._commons.places.release()
-
-
-def analyze(commons: Commons, spec: str, game: Game, seconds: float | None) -> dict[str, Any]:
-    """Search a position, and return the last message of the search. RlgoError if the search fails."""
-    news: queue.SimpleQueue[str] = queue.SimpleQueue()
-    listener = Listener(lambda text, key: None if key else news.put(text), lambda _: None, lambda *_: None)
-    searcher = Searcher("analysis", commons, listener)
-    searcher.watch(False)
-    searcher.start(Job(spec, game, 1, seconds=seconds))
-    try:
-        last: dict[str, Any] = json.loads(news.get())
-    finally:
-        searcher.close()
-    if last["type"] == "error":
-        raise RlgoError(last["message"])
-    return last

@@ -56,8 +56,8 @@ def serve(options: Options, port: int | None, *, runs: RunSource | None = None, 
     ------
     RlgoError : if the address cannot be used, and as `create_app` does.
     """
-    with _listen(options.host, port) as listening:
-        server, url = _make_server(options, listening, runs)
+    with listen(options.host, port) as listening:
+        server, url = make_server(options, listening, runs)
 
         def end(_: int) -> None:
             server.should_exit = True
@@ -71,21 +71,7 @@ def serve(options: Options, port: int | None, *, runs: RunSource | None = None, 
             raise KeyboardInterrupt(request.signal)
 
 
-@contextlib.contextmanager
-def in_background(options: Options, runs: RunSource | None = None) -> Iterator[str]:
-    """Serve in a thread, at any free port; yields the address of the WebSocket, token included."""
-    with _listen(options.host, 0) as listening:
-        server, url = _make_server(options, listening, runs)
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
-        thread.start()
-        try:
-            yield url.replace("http://", "ws://").replace("/?", "/api/session?")
-        finally:
-            server.should_exit = True
-            thread.join()
-
-
-def _make_server(options: Options, listening: socket.socket, runs: RunSource | None) -> tuple[_Server, str]:
+def make_server(options: Options, listening: socket.socket, runs: RunSource | None) -> tuple[_Server, str]:
     """Return a server for a socket, and the address of its page."""
     token = new_token()
     config = uvicorn.Config(
@@ -104,7 +90,7 @@ def _make_server(options: Options, listening: socket.socket, runs: RunSource | N
     return _Server(config), f"http://{_address(options.host, listening.getsockname()[1])}/?token={token}"
 
 
-def _listen(host: str, port: int | None) -> socket.socket:
+def listen(host: str, port: int | None) -> socket.socket:
     """Return a socket that listens. RlgoError if the address cannot be used."""
     port = OrNone(Whole(ge=0, le=65_535)).check("port", port)
     try:

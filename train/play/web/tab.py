@@ -68,7 +68,7 @@ class Tab:
         self._searchers: dict[str, Searcher] = {}
         self._doing: dict[str, tuple[str, str]] = {}  # role and state of each of them
         self._times = HumanTimes(None, self._lose_on_time)
-        self._watches, self._shows_ownership = True, False
+        self._shows_ownership = False
         self._review: Review | None = None
         self._searches = self._games = 0  # how many there have been
         self._moved = 0.0  # when the game last changed
@@ -93,7 +93,6 @@ class Tab:
             ask.ShowOwnership: self._show_ownership,
             ask.Search: self._search,
             ask.Stop: self._stop,
-            ask.Watch: self._watch,
             ask.Frames: self._frames,
             ask.Frame: self._frame,
         }
@@ -349,7 +348,6 @@ class Tab:
             so_far = self._searched_so_far if role in ("game", "analysis") else None
             listener = Listener(send, partial(self._say, key, role), self._searched, so_far)
             searcher = Searcher(role, self._commons, listener)
-            searcher.watch(self._watches and role != "review")
             self._searchers[key] = searcher
         return self._searchers[key]
 
@@ -460,11 +458,6 @@ class Tab:
         for searcher in self._of_role(request.role):
             searcher.end()
 
-    def _watch(self, request: ask.Watch) -> None:
-        self._watches = request.on
-        for searcher in self._searchers.values():
-            searcher.watch(request.on and searcher.role != "review")
-
     def _frames(self, request: ask.Frames) -> Answer:
         searcher = next(iter(self._of_role(request.role)), None)
         subject = None if searcher is None else searcher.subject()
@@ -540,7 +533,7 @@ class Tab:
             self.record.set_info(PB=self.seats[BLACK], PW=self.seats[WHITE], RE=result)
         record = self.record.write()
         if request.file is not None:
-            self._records.write(request.file, record, request.overwrite)
+            self._records.write(request.file, record)
         return {"type": "sgf", "sgf": record.decode(), "file": request.file}
 
 

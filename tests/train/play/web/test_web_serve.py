@@ -14,13 +14,14 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from web_tools import in_background
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from rlgo.base.errors import RlgoError
 from train.cli.main import main
 from train.play.web.options import Limits, Options
-from train.play.web.serve import in_background, serve
+from train.play.web.serve import serve
 
 ROOT = Path(__file__).resolve().parents[4]
 

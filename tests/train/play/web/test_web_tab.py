@@ -326,13 +326,13 @@ def test_records_in_folders(tmp_path):
         assert b"B[cc];W[db]" in (first / "new.sgf").read_bytes()
         assert "exists already" in page.refused("save", file="new.sgf")
         page.do("undo", moves=1)
-        page.ask("save", file="new.sgf", overwrite=True)
-        assert b"W[db]" not in (first / "new.sgf").read_bytes()
-        assert client.get("/api/sgf").json() == {"files": ["new.sgf", "old/game.sgf"]}
+        page.ask("save", file="newer.sgf")
+        assert b"W[db]" not in (first / "newer.sgf").read_bytes()
+        assert client.get("/api/sgf").json() == {"files": ["new.sgf", "newer.sgf", "old/game.sgf"]}
         for name in ("../secret.sgf", str(tmp_path / "secret.sgf"), "old/../../secret.sgf", "", "\0", "old", "x.txt"):
             assert page.ask("load", file=name)["type"] == "error"
-            assert page.ask("save", file=name, overwrite=True)["type"] == "error"
-    assert sorted(path.name for path in tmp_path.rglob("*.sgf")) == ["game.sgf", "new.sgf", "secret.sgf"]
+            assert page.ask("save", file=name)["type"] == "error"
+    assert sorted(path.name for path in tmp_path.rglob("*.sgf")) == ["game.sgf", "new.sgf", "newer.sgf", "secret.sgf"]
     assert "B[aa]" in (tmp_path / "secret.sgf").read_text()
 
 
@@ -452,16 +452,6 @@ def test_two_searches_side_by_side(page, monkeypatch):
     page.until("search", lambda m: m["role"] == "b" and not m["final"])
     page.ask("stop")
     page.until("search", lambda m: m["role"] == "b" and m["final"])
-
-
-def test_without_watching_only_results_are_sent(page, monkeypatch):
-    stand_in(monkeypatch, endless=Endless)
-    page.ask("watch", on=False)
-    page.ask("search", player="endless")
-    page.until("state", lambda m: m["doing"] == "searching")
-    page.ask("stop")
-    first = page.until("search")
-    assert first["final"]
 
 
 def test_a_change_of_the_game_ends_the_search_for_its_next_move(page, monkeypatch):
