@@ -15,8 +15,8 @@ import pytest
 from rlgo.base.budget import BATCH_SECONDS, SLICE_SECONDS
 from train.cli.main import main
 from train.experiments.findings import read_raw, scores_of
-from train.play.web import turns
 from train.play.web.options import Limits
+from train.play.web.searching import turns
 from train.players import engines
 from train.players.keys import PLAYERS
 from train.players.levels import LEVELS

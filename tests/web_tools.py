@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import re
@@ -16,11 +15,11 @@ from starlette.testclient import TestClient, WebSocketTestSession
 
 from rlgo.go.game import Game
 from rlgo.play.player import Candidate, Player
-from train.play.web import guard, serve
-from train.play.web.app import create_app
-from train.play.web.guard import cookie_name
+from train.play.web.access.specs import Specs
 from train.play.web.options import Options
-from train.play.web.specs import Specs
+from train.play.web.server import guard
+from train.play.web.server.app import create_app
+from train.play.web.server.guard import cookie_name
 
 TOKEN = "a-token"
 HOME = "http://127.0.0.1:8000"
@@ -35,7 +34,7 @@ SMALL = Options(player="random", size=5, komi=0.5)
 
 def _fields_by_type() -> dict[str, set[str]]:
     """The fields of each interface of the page's types.ts."""
-    file = Path(guard.__file__).with_name("page") / "src" / "types.ts"
+    file = Path(guard.__file__).parents[1] / "page" / "src" / "types.ts"
     text = re.sub(r"//.*", "", file.read_text("utf-8"))
     interfaces = re.findall(r"export interface (\w+) \{(.*?)\n\}", text, re.DOTALL)
     return {name: set(re.findall(r"^  (\w+):", body, re.MULTILINE)) for name, body in interfaces}
@@ -69,20 +68,6 @@ def make_client(options: Options = SMALL, runs: Any = None, *, knows_token: bool
     """A browser of a new server."""
     cookies = {cookie_name(HOME): TOKEN} if knows_token else {}
     return TestClient(create_app(options, TOKEN, runs), HOME, cookies=cookies, **settings)
-
-
-@contextlib.contextmanager
-def in_background(options: Options) -> Iterator[str]:
-    """Serve in a thread, at any free port; yields the address of the WebSocket, token included."""
-    with serve.listen(options.host, 0) as listening:
-        server, url = serve.make_server(options, listening, None)
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
-        thread.start()
-        try:
-            yield url.replace("http://", "ws://").replace("/?", "/api/session?")
-        finally:
-            server.should_exit = True
-            thread.join()
 
 
 class Page:

@@ -14,8 +14,8 @@ from typing import Any
 from harness import Outcome, StressTest, main  # first: it makes the others importable
 from web_tools import SMALL, check_message, make_client, open_page
 
-from train.play.web import tab
 from train.play.web.options import Limits
+from train.play.web.tab import tab
 
 _TYPES = [
     "new", "seats", "play", "genmove", "pause", "resume", "undo", "goto", "resign", "score", "load", "save", "search",

@@ -157,7 +157,7 @@ def web(
     checked = board(size, komi)
 
     from train.play.web.options import Options
-    from train.play.web.serve import serve
+    from train.play.web.server.serve import serve
     from train.runs.history import RunHistory
 
     if runs is None and Path("runs").is_dir():

@@ -7,9 +7,9 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from web_tools import HOME, SESSION, SMALL, TOKEN, make_client, open_page
 
-from train.play.web import guard
-from train.play.web.guard import HEADERS, cookie_name, new_token
 from train.play.web.options import Limits
+from train.play.web.server import guard
+from train.play.web.server.guard import HEADERS, cookie_name, new_token
 
 COOKIE = cookie_name("127.0.0.1:8000")
 SGF = f"/api/sgf?token={TOKEN}"  # a cookie is for one port

@@ -14,9 +14,9 @@ from rlgo.base.resources import checkpoints_dir
 from rlgo.features.weights import load_weights, shape_of
 from rlgo.go.coords import to_vertex
 from rlgo.learning.value import ValueFunction
+from train.play.web.messages.positions import game_of
+from train.play.web.messages.requests import Position
 from train.play.web.options import Limits
-from train.play.web.positions import game_of
-from train.play.web.requests import Position
 
 POSITION = {"size": 9, "moves": [["black", "E5"], ["white", "C3"], ["black", "G3"]]}
 WEIGHTS = load_weights(checkpoints_dir() / "9x9-1M.npz")

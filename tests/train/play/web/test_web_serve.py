@@ -14,14 +14,13 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from web_tools import in_background
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from rlgo.base.errors import RlgoError
 from train.cli.main import main
 from train.play.web.options import Limits, Options
-from train.play.web.serve import serve
+from train.play.web.server.serve import in_background, serve
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -101,7 +100,7 @@ def test_mistakes_are_one_line(arguments, error, capsys, monkeypatch, tmp_path):
 
 def test_without_the_extra_one_line_says_so(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "train.play.web.serve")
+    monkeypatch.delitem(sys.modules, "train.play.web.server.serve")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["web"]) == 2
     assert "pip install 'rlgo[web]'" in capsys.readouterr().err

@@ -10,9 +10,9 @@ from web_tools import SMALL
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import checkpoints_dir
-from train.play.web.files import Records, WeightFiles, confined, names_below
+from train.play.web.access.files import Records, WeightFiles, confined, names_below
+from train.play.web.access.specs import SLIDERS, Specs, players_menu
 from train.play.web.options import Options
-from train.play.web.specs import SLIDERS, Specs, players_menu
 from train.players.keys import PLAYERS
 
 

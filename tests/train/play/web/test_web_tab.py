@@ -20,9 +20,9 @@ from rlgo.go.game import Game
 from rlgo.go.sgf import read_sgf
 from rlgo.network.parameters import KINDS
 from rlgo.play.ownership import Ownership
+from train.play.web.messages.positions import game_of
+from train.play.web.messages.requests import Position
 from train.play.web.options import Limits
-from train.play.web.positions import game_of
-from train.play.web.requests import Position
 
 
 def engine(answers: str):
@@ -130,7 +130,7 @@ def test_engine_against_engine_and_pause(page, monkeypatch):
 
 
 def test_engines_do_not_play_for_ever(monkeypatch):
-    monkeypatch.setattr("train.play.web.tab._PACE_SECONDS", 0.0)
+    monkeypatch.setattr("train.play.web.tab.tab._PACE_SECONDS", 0.0)
 
     def any_legal(game: Game) -> int:  # never passes
         return next((p for p in game.legal_moves() if p != PASS), PASS)
@@ -337,7 +337,7 @@ def test_records_in_folders(tmp_path):
 
 
 def test_ownership_follows_the_game_and_the_search(page, monkeypatch):
-    monkeypatch.setattr("train.play.web.watch.TOLD_SECONDS", 0.0)
+    monkeypatch.setattr("train.play.web.searching.watch.TOLD_SECONDS", 0.0)
     stand_in(monkeypatch, endless=Endless)
     page.do("new", size=5, komi=0.5, black="human", white="human")
     page.ask("ownership")

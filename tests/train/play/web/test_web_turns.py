@@ -11,9 +11,9 @@ from web_tools import check_fields
 
 from rlgo.go.game import Game
 from rlgo.play.player import Player, SearchStatistics
-from train.play.web.threads import Workers
-from train.play.web.turns import Turn, Turns
-from train.play.web.watch import SEND_SECONDS, Subject, Watch
+from train.play.web.searching.threads import Workers
+from train.play.web.searching.turns import Turn, Turns
+from train.play.web.searching.watch import SEND_SECONDS, Subject, Watch
 
 
 class Clock:

@@ -16,7 +16,7 @@ import numpy as np
 from rlgo.go.game import Game
 from rlgo.play.player import Player, SearchStatistics, name_of_move
 from rlgo.search.deepening import AlphaBetaResult, sigmoid
-from train.play.web.positions import NAMES, vertices_of
+from train.play.web.messages.positions import NAMES, vertices_of
 
 SEND_SECONDS = 0.1  # between two messages
 TOLD_SECONDS = 0.7  # between two calls of `so_far`, which takes time

@@ -13,7 +13,7 @@ from rlgo.go.game import Game
 from rlgo.play.player import RESIGN
 from train.play.curve import LINE_MOVES, Curve, Opinion, annotate, curve_from, curve_in
 from train.play.record import Record
-from train.play.web.positions import NAMES
+from train.play.web.messages.positions import NAMES
 
 
 class Review:

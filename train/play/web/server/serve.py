@@ -24,10 +24,10 @@ except ImportError:
     raise RlgoError("needs Starlette, uvicorn and websockets: pip install 'rlgo[web]'") from None
 
 from train.console import StopRequest, message
-from train.play.web.app import create_app
-from train.play.web.endpoints import RunSource
-from train.play.web.guard import new_token
 from train.play.web.options import Options
+from train.play.web.server.app import create_app
+from train.play.web.server.endpoints import RunSource
+from train.play.web.server.guard import new_token
 
 PORT = 8000
 _PING_SECONDS = 10.0  # after which a browser that vanished is noticed
@@ -56,8 +56,8 @@ def serve(options: Options, port: int | None, *, runs: RunSource | None = None, 
     ------
     RlgoError : if the address cannot be used, and as `create_app` does.
     """
-    with listen(options.host, port) as listening:
-        server, url = make_server(options, listening, runs)
+    with _listen(options.host, port) as listening:
+        server, url = _make_server(options, listening, runs)
 
         def end(_: int) -> None:
             server.should_exit = True
@@ -71,7 +71,21 @@ def serve(options: Options, port: int | None, *, runs: RunSource | None = None, 
             raise KeyboardInterrupt(request.signal)
 
 
-def make_server(options: Options, listening: socket.socket, runs: RunSource | None) -> tuple[_Server, str]:
+@contextlib.contextmanager
+def in_background(options: Options) -> Iterator[str]:
+    """Serve in a thread, at any free port; yields the address of the WebSocket, token included."""
+    with _listen(options.host, 0) as listening:
+        server, url = _make_server(options, listening, None)
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
+        thread.start()
+        try:
+            yield url.replace("http://", "ws://").replace("/?", "/api/session?")
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def _make_server(options: Options, listening: socket.socket, runs: RunSource | None) -> tuple[_Server, str]:
     """Return a server for a socket, and the address of its page."""
     token = new_token()
     config = uvicorn.Config(
@@ -90,7 +104,7 @@ def make_server(options: Options, listening: socket.socket, runs: RunSource | No
     return _Server(config), f"http://{_address(options.host, listening.getsockname()[1])}/?token={token}"
 
 
-def listen(host: str, port: int | None) -> socket.socket:
+def _listen(host: str, port: int | None) -> socket.socket:
     """Return a socket that listens. RlgoError if the address cannot be used."""
     port = OrNone(Whole(ge=0, le=65_535)).check("port", port)
     try:

@@ -1,7 +1,7 @@
 """Fair shares: as many searches run at a time as there are cores, and they take turns.
 
-Start reading at `Turn.offer`. A search calls it about every ten milliseconds. After its share of time, it gives its
-place to the search that has waited longest.
+Start reading at `Turn.offer`. A search calls it about every ten milliseconds. After its share of time, it makes
+way for the search that has waited longest.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _LOOK_SECONDS = 0.05  # between two checks of a waiting search whether it is sti
 
 
 class Turns:
-    """The places of searches that run at the same time.
+    """The slots of searches that run at the same time.
 
     Parameters
     ----------
-    n : places
-    quantum : seconds that a search keeps its place while others wait
+    n : slots
+    quantum : seconds that a search keeps its slot while others wait
     clock : returns seconds
     """
 
@@ -35,12 +35,12 @@ class Turns:
 
 
 class Turn:
-    """One search's claim to a place, as a context manager.
+    """One search's claim to a slot, as a context manager.
 
     Parameters
     ----------
     turns : shared by all searches
-    is_over : whether the search is to end; then it no longer waits for a place
+    is_over : whether the search is to end; then it no longer waits for a slot
     """
 
     def __init__(self, turns: Turns, is_over: Callable[[], bool]) -> None:
@@ -57,7 +57,7 @@ class Turn:
             self._leave()
 
     def offer(self) -> None:
-        """Let a waiting search have the place, if this one has had its share, and wait for the next turn."""
+        """Let a waiting search have the slot, if this one has had its share, and wait for the next turn."""
         turns = self._turns
         with turns.changed:
             if turns.waiting and turns.clock() - self._began >= turns.quantum:
@@ -65,7 +65,7 @@ class Turn:
                 self._take()
 
     def _take(self) -> None:
-        """Wait for a place, behind those that wait already."""
+        """Wait for a slot, behind those that wait already."""
         turns = self._turns
         turns.waiting.append(self)
         turns.changed.notify_all()

@@ -12,7 +12,7 @@ from mcts.settings import NO_NETWORK
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import list_shipped_networks, list_shipped_patterns, shipped_softmax_policy
 from rlgo.play.player import Player
-from train.play.web.files import WeightFiles
+from train.play.web.access.files import WeightFiles
 from train.play.web.options import Options
 from train.players.keys import PLAYERS
 from train.players.levels import LEVELS

@@ -19,19 +19,19 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
 from rlgo.base.errors import RlgoError
-from train.play.web.endpoints import BusyError, Endpoints, RunSource
-from train.play.web.files import Records, WeightFiles
-from train.play.web.guard import Guard
+from train.play.web.access.files import Records, WeightFiles
+from train.play.web.access.specs import Specs
+from train.play.web.messages.requests import MalformedError
 from train.play.web.options import Options
-from train.play.web.requests import MalformedError
-from train.play.web.searcher import Commons
-from train.play.web.socket import TRY_LATER, serve_tab
-from train.play.web.specs import Specs
-from train.play.web.tab import Tab
-from train.play.web.turns import Turns
+from train.play.web.searching.searcher import Shared
+from train.play.web.searching.turns import Turns
+from train.play.web.server.endpoints import BusyError, Endpoints, RunSource
+from train.play.web.server.guard import Guard
+from train.play.web.server.socket import TRY_LATER, serve_tab
+from train.play.web.tab.tab import Tab
 from train.provenance import processors
 
-STATIC = Path(__file__).parent / "static"
+STATIC = Path(__file__).parents[1] / "static"
 
 
 def create_app(options: Options, token: str, runs: RunSource | None = None) -> ASGIApp:
@@ -53,13 +53,13 @@ def create_app(options: Options, token: str, runs: RunSource | None = None) -> A
     weights, records = WeightFiles(options.weights), Records(options.sgf)
     specs = Specs(options, weights)
     specs.check(options.player, options.size)
-    commons = Commons(specs, options.limits, Turns(processors()))
+    shared = Shared(specs, options.limits, Turns(processors()))
     endpoints = Endpoints(options, weights, records, runs)
     app = Starlette(
         routes=[
             Route("/", _page, methods=["GET"]),
             Mount("/static", StaticFiles(directory=STATIC), name="static"),
-            WebSocketRoute("/api/session", _session(options, commons, records, runs is not None)),
+            WebSocketRoute("/api/session", _session(options, shared, records, runs is not None)),
             *endpoints.routes(),
         ],
         exception_handlers={HTTPException: _http_error, RlgoError: _error, Exception: _bug},
@@ -71,7 +71,7 @@ def _page(_: Request) -> Response:
     return FileResponse(STATIC / "index.html", headers={"cache-control": "no-store"})
 
 
-def _session(options: Options, commons: Commons, records: Records, has_runs: bool) -> Callable[[WebSocket], Any]:
+def _session(options: Options, shared: Shared, records: Records, has_runs: bool) -> Callable[[WebSocket], Any]:
     open_tabs = 0
 
     async def session(socket: WebSocket) -> None:
@@ -85,7 +85,7 @@ def _session(options: Options, commons: Commons, records: Records, has_runs: boo
             await serve_tab(
                 socket,
                 options.limits.message_bytes,
-                lambda send: Tab(options, commons, records, send, has_runs=has_runs),
+                lambda send: Tab(options, shared, records, send, has_runs=has_runs),
             )
         finally:
             open_tabs -= 1

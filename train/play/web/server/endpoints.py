@@ -17,13 +17,13 @@ from starlette.routing import Route
 
 from rlgo.base.errors import RlgoError
 from rlgo.features.weights import Weights
-from train.play.web import requests as ask
-from train.play.web.files import Records, WeightFiles
+from train.play.web.access.files import Records, WeightFiles
+from train.play.web.access.specs import players_menu
+from train.play.web.messages import requests as ask
+from train.play.web.messages.positions import game_of
+from train.play.web.messages.probe import probe, probe_move, shapes
 from train.play.web.options import Options
-from train.play.web.positions import game_of
-from train.play.web.probe import probe, probe_move, shapes
-from train.play.web.specs import players_menu
-from train.play.web.threads import Workers
+from train.play.web.searching.threads import Workers
 
 _Json = dict[str, Any]
 
@@ -53,14 +53,14 @@ class _Pool:
 
     def __init__(self, name: str, n: int) -> None:
         self._workers = Workers(name, n)
-        self._places = threading.BoundedSemaphore(4 * n)
+        self._slots = threading.BoundedSemaphore(4 * n)
 
     async def compute(self, function: Callable[[], _Json]) -> _Json:
         """Run a function in a thread. BusyError if many are waiting."""
-        if not self._places.acquire(blocking=False):
+        if not self._slots.acquire(blocking=False):
             raise BusyError("the server is busy: try again")
         future = self._workers.submit(function)
-        future.add_done_callback(lambda _: self._places.release())
+        future.add_done_callback(lambda _: self._slots.release())
         return await asyncio.wrap_future(future)
 
 
@@ -138,11 +138,13 @@ class Endpoints:
 
     def _probe(self, body: ask.Probe) -> _Json:
         game = game_of(body.position)
-        return probe(self._weights.find(body.weights or "", game.size), game, body.top)
+        file = self._weights.find(body.weights or "", game.size)
+        return probe(file.name, file.weights, game, body.top)
 
     def _probe_move(self, body: ask.ProbeMove) -> _Json:
         game = game_of(body.position)
-        return probe_move(self._weights.find(body.weights or "", game.size), game, body.move, body.top)
+        file = self._weights.find(body.weights or "", game.size)
+        return probe_move(file.name, file.weights, game, body.move, body.top)
 
     # --- runs ---
 

@@ -12,7 +12,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, EMPTY, WHITE
 from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.game import Game
-from train.play.web.requests import Position
+from train.play.web.messages.requests import Position
 
 COLORS = {"black": BLACK, "white": WHITE}
 NAMES = {color: name for name, color in COLORS.items()}

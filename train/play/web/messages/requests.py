@@ -213,6 +213,13 @@ class Stop(Request):
     role: Role | None = None
 
 
+class Watch(Request):
+    """Send `search` messages while searches run, or only their results."""
+
+    type: Literal["watch"]
+    on: bool = True
+
+
 class Frames(Request):
     """Ask for the curve of the last search."""
 
@@ -249,6 +256,7 @@ AnyRequest = (
     | ShowOwnership
     | Search
     | Stop
+    | Watch
     | Frames
     | Frame
 )
@@ -331,6 +339,6 @@ def _read(adapter: TypeAdapter[Any], text: str | bytes) -> Any:
 def _first_mistake(error: ValidationError) -> str:
     """Describe the first of several mistakes in one line, without repeating what was sent."""
     mistake = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = ".".join(str(part) for part in mistake["loc"])
+    where = ".".join(str(part) for part in mistake["loc"])
     text = " ".join(mistake["msg"].split())
-    return f"{place[:100]}: {text[:200]}" if place else text[:200]
+    return f"{where[:100]}: {text[:200]}" if where else text[:200]

@@ -15,18 +15,19 @@ from rlgo.go.coords import from_row_col, from_vertex, to_row_col, to_vertex
 from rlgo.go.game import Game
 from rlgo.learning.contributions import Change, Window, changes, contributions, logit_of, strongest, value_of
 from rlgo.learning.value import ValueFunction
-from train.play.web.files import WeightFile
 
 _DIGITS = 6
 
 
-def probe(file: WeightFile, game: Game, top: int) -> dict[str, Any]:
-    """Take V of a position apart by block, with the `top` windows of each that contribute most."""
-    weights = file.weights
+def probe(name: str, weights: Weights, game: Game, top: int) -> dict[str, Any]:
+    """Take V of a position apart by block, with the `top` windows of each that contribute most.
+
+    name : of the weight file
+    """
     windows = contributions(weights, game.board)
     x = logit_of(windows)
     return {
-        "weights": file.name,
+        "weights": name,
         "value": round(value_of(weights, x), _DIGITS),
         "logit": x,
         "kind": weights.value,
@@ -50,7 +51,7 @@ def _block(name: str, windows: list[Window], top: int, size: int) -> dict[str, A
     }
 
 
-def _place(window: Window, size: int) -> dict[str, Any]:
+def _corner(window: Window, size: int) -> dict[str, Any]:
     return {
         "vertex": to_vertex(from_row_col(window.row, window.col, size), size),
         "row": window.row,
@@ -61,7 +62,7 @@ def _place(window: Window, size: int) -> dict[str, Any]:
 
 
 def _window(window: Window, size: int) -> dict[str, Any]:
-    return {**_place(window, size), "weight": round(window.weight, _DIGITS), "cells": window.cells.tolist()}
+    return {**_corner(window, size), "weight": round(window.weight, _DIGITS), "cells": window.cells.tolist()}
 
 
 def _values(weights: Weights, game: Game) -> dict[str, float]:
@@ -77,9 +78,8 @@ def _index(p: int, size: int) -> int:
     return row * size + col
 
 
-def probe_move(file: WeightFile, game: Game, vertex: str, top: int) -> dict[str, Any]:
+def probe_move(name: str, weights: Weights, game: Game, vertex: str, top: int) -> dict[str, Any]:
     """Take apart what a move of the side to play changes, window by window. RlgoError if it is illegal."""
-    weights = file.weights
     p = from_vertex(vertex, game.size)
     after = game.copy()
     why = after.why_illegal(p)
@@ -90,7 +90,7 @@ def probe_move(file: WeightFile, game: Game, vertex: str, top: int) -> dict[str,
     logits = [logit_of(contributions(weights, position.board)) for position in (game, after)]
     before_and_after = [{"value": round(value_of(weights, x), _DIGITS), "logit": x} for x in logits]
     return {
-        "weights": file.name,
+        "weights": name,
         "move": to_vertex(p, game.size),
         "before": before_and_after[0],
         "after": before_and_after[1],
@@ -102,7 +102,7 @@ def probe_move(file: WeightFile, game: Game, vertex: str, top: int) -> dict[str,
 
 def _change(change: Change, size: int) -> dict[str, Any]:
     return {
-        **_place(change.after, size),
+        **_corner(change.after, size),
         "before": round(change.before.weight, _DIGITS),
         "after": round(change.after.weight, _DIGITS),
         "difference": change.difference,

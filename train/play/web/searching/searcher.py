@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rlgo.base.errors import RlgoError
@@ -17,57 +18,43 @@ from rlgo.go.clock import TimeSettings
 from rlgo.go.game import Game
 from rlgo.play.player import Player
 from rlgo.play.session import GameSession, print_bug
+from train.play.web.access.specs import Specs
 from train.play.web.options import Limits
-from train.play.web.specs import Specs
-from train.play.web.threads import Workers
-from train.play.web.turns import Turn, Turns
-from train.play.web.watch import Frame, Subject, Watch
+from train.play.web.searching.threads import Workers
+from train.play.web.searching.turns import Turn, Turns
+from train.play.web.searching.watch import Subject, Watch
 
-DOINGS = ("idle", "preparing", "waiting", "searching")
+STATES = ("idle", "preparing", "waiting", "searching")
 
 
-class Commons:
+class Shared:
     """State that all tabs of a server share.
 
     Attributes
     ----------
     specs : makes players
     limits, turns : see `options.Limits` and `turns.Turns`
-    places : each live player takes one
+    player_slots : each live player takes one
     """
 
     def __init__(self, specs: Specs, limits: Limits, turns: Turns) -> None:
         self.specs, self.limits, self.turns = specs, limits, turns
-        self.places = threading.BoundedSemaphore(limits.players)
+        self.player_slots = threading.BoundedSemaphore(limits.players)
 
 
+@dataclass(eq=False)
 class Job:
-    """One search.
+    """One search."""
 
-    Parameters
-    ----------
-    spec : the player
-    game : the position; it must not change
-    number : number of the search within its tab
-    plays : whether to play a move on the clock, rather than analyse
-    seconds : limit of the search
-    game_number, time_settings : those of the game; a player forgets the last game when its number changes
-    """
-
-    def __init__(
-        self,
-        spec: str,
-        game: Game,
-        number: int,
-        *,
-        plays: bool = False,
-        seconds: float | None = None,
-        game_number: int = 0,
-        time_settings: TimeSettings | None = None,
-    ) -> None:
-        self.spec, self.game, self.number, self.plays = spec, game, number, plays
-        self.seconds, self.game_number, self.time_settings = seconds, game_number, time_settings
-        self.is_ended = self.is_cancelled = False
+    spec: str
+    game: Game  # the position; it must not change
+    number: int  # number of the search within its tab
+    plays: bool = False  # whether to play a move on the clock, rather than analyse
+    seconds: float | None = None  # limit of the search
+    game_number: int = 0  # a player forgets the last game when it changes
+    time_settings: TimeSettings | None = None  # of the game
+    is_ended: bool = False
+    is_cancelled: bool = False
 
     def end(self) -> None:
         """End the search with the best move so far."""
@@ -84,7 +71,7 @@ class Listener(NamedTuple):
     Attributes
     ----------
     send : takes a message as JSON, and a key: a later message of the same key may replace it. None: it must arrive
-    say : takes what the searcher is doing, one of DOINGS
+    say : takes what the searcher is doing, one of STATES
     done : takes the job and its move, once the search is over
     so_far : takes the position and the player, now and then during a search and at its end; or None
     """
@@ -101,24 +88,25 @@ class Searcher:
     Parameters
     ----------
     role : game, analysis, a, b or review
-    commons : shared by all tabs
+    shared : by all tabs
     listener : its callbacks
     """
 
-    def __init__(self, role: str, commons: Commons, listener: Listener) -> None:
-        self.role, self._commons, self._listener = role, commons, listener
+    def __init__(self, role: str, shared: Shared, listener: Listener) -> None:
+        self.role, self._shared, self._listener = role, shared, listener
         self._worker = Workers(f"search-{role}")
         self._job: Job | None = None
         self._lock = threading.RLock()  # of `_job`, which the thread forgets once it is done
         self._session: GameSession | None = None
         self._made: tuple[Any, ...] = ()  # spec and board size of the session's player
         self._game_number: int | None = None
-        self._watch: Watch | None = None  # of the last search, or of the one that runs
+        self._is_watched = True
+        self.last: Watch | None = None  # of the last search, or of the one that runs
 
     @property
     def number(self) -> int:
         """The number of the last search; 0 before the first."""
-        return 0 if self._watch is None else self._watch.subject.number
+        return 0 if self.last is None else self.last.subject.number
 
     def start(self, job: Job) -> None:
         """Begin a job; an earlier one is cancelled."""
@@ -145,13 +133,11 @@ class Searcher:
                 self._job.cancel()
                 self._job = None
 
-    def frames(self) -> list[Frame]:
-        """Return the frames of the last search, or of the one that runs."""
-        return [] if self._watch is None else list(self._watch.frames)
-
-    def subject(self) -> Subject | None:
-        """Return the subject of the frames."""
-        return None if self._watch is None else self._watch.subject
+    def watch(self, on: bool) -> None:
+        """Switch taking and sending frames on or off."""
+        self._is_watched = on
+        if self.last is not None:
+            self.last.is_on = on
 
     def clock_left(self, color: int, game_number: int) -> tuple[float, int] | None:
         """Return what the player has left on its clock, (seconds, stones); None without a clock in this game."""
@@ -195,10 +181,10 @@ class Searcher:
         session.follow(job.game)
         subject = Subject(self.role, job.number, job.spec, session.game.copy())
         self._listener.say("waiting")
-        with Turn(self._commons.turns, lambda: job.is_ended) as turn:
-            watch = Watch(subject, session.player, self._send_frame, self._commons.limits.frames)
-            watch.is_on, watch.so_far = self.role != "review", self._listener.so_far
-            self._watch = watch
+        with Turn(self._shared.turns, lambda: job.is_ended) as turn:
+            watch = Watch(subject, session.player, self._send_frame, self._shared.limits.frames)
+            watch.is_on, watch.so_far = self._is_watched, self._listener.so_far
+            self.last = watch
             self._listener.say("searching")
             session.stop = self._stop_of(job, watch, turn)
             move = session.genmove() if job.plays else session.suggest()
@@ -209,7 +195,7 @@ class Searcher:
 
     def _stop_of(self, job: Job, watch: Watch, turn: Turn) -> Callable[[], bool]:
         """Return the function that stops the search; it is called between two slices."""
-        most = self._commons.limits.seconds
+        most = self._shared.limits.seconds
         ends = time.monotonic() + min(most, job.seconds or most)
 
         def stop() -> bool:
@@ -239,14 +225,14 @@ class Searcher:
         return self._session
 
     def _make(self, job: Job) -> GameSession:
-        if not self._commons.places.acquire(blocking=False):
-            most = self._commons.limits.players
+        if not self._shared.player_slots.acquire(blocking=False):
+            most = self._shared.limits.players
             raise RlgoError(f"the server has all of its {most} players in use: close another tab")
         try:
-            player = self._commons.specs.make(job.spec, job.game.size)
+            player = self._shared.specs.make(job.spec, job.game.size)
             return GameSession(player, job.game.size, job.game.komi, early_pass=self.role == "game")
         except BaseException:
-            self._commons.places.release()
+            self._shared.player_slots.release()
             raise
 
     def _drop_player(self) -> None:
@@ -255,4 +241,4 @@ class Searcher:
                 self._session.close()
             finally:
                 self._session, self._made = None, ()
-                self._commons.places.release()
+                self._shared.player_slots.release()

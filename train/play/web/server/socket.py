@@ -17,9 +17,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from rlgo.base.errors import RlgoError
 from rlgo.play.session import print_bug
-from train.play.web.requests import MalformedError, read_request
-from train.play.web.tab import Tab
-from train.play.web.threads import Workers
+from train.play.web.messages.requests import MalformedError, read_request
+from train.play.web.searching.threads import Workers
+from train.play.web.tab.tab import Tab
 
 _MOST_WAITING = 1_000  # messages that a browser has not taken yet
 _MOST_PENDING = 16  # requests read ahead of the one that is handled
@@ -101,14 +101,14 @@ async def _send_all(socket: WebSocket, outbox: Outbox) -> None:
 
 async def _receive_all(socket: WebSocket, most_bytes: int, tab: Tab, outbox: Outbox, worker: Workers) -> None:
     """Pass requests to the tab's thread until the connection ends, which is noticed even while a request waits."""
-    loop, room = asyncio.get_running_loop(), asyncio.Semaphore(_MOST_PENDING)
+    loop, slots = asyncio.get_running_loop(), asyncio.Semaphore(_MOST_PENDING)
 
     def work(text: str) -> None:
         if len(text) > most_bytes:
             outbox.send(_error(_id_in(text), f"expected at most {most_bytes:,} bytes"))
         else:
             outbox.send(answer(tab, text))
-        loop.call_soon_threadsafe(room.release)
+        loop.call_soon_threadsafe(slots.release)
 
     while socket.application_state == WebSocketState.CONNECTED:
         message = await socket.receive()
@@ -118,7 +118,7 @@ async def _receive_all(socket: WebSocket, most_bytes: int, tab: Tab, outbox: Out
         if text is None:
             outbox.send(_error(None, "expected text"))
             continue
-        await room.acquire()
+        await slots.acquire()
         worker.submit(partial(work, text))
 
 
