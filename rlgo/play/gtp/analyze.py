@@ -18,7 +18,8 @@ from rlgo.play.gtp.arguments import vertices
 from rlgo.play.gtp.commands import move_text
 from rlgo.play.gtp.protocol import Stream, command
 from rlgo.play.player import Candidate, Player, won_by
-from rlgo.play.session import REPORT_SECONDS, GameSession, Report
+from rlgo.play.searching import REPORT_SECONDS, Report
+from rlgo.play.session import GameSession
 
 LINE_MOVES = 12  # length of a reported principal variation
 

@@ -23,7 +23,8 @@ from rlgo.play.gtp.commands import move_text
 from rlgo.play.gtp.protocol import Stream, command
 from rlgo.play.ownership import Ownership
 from rlgo.play.player import Candidate, Player, won_by
-from rlgo.play.session import REPORT_SECONDS, GameSession
+from rlgo.play.searching import REPORT_SECONDS
+from rlgo.play.session import GameSession
 
 RULES: dict[str, Any] = {
     "friendlyPassOk": False, "hasButton": False, "ko": "POSITIONAL", "scoring": "AREA", "suicide": False,

@@ -14,8 +14,10 @@ from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
 from rlgo.go.game import Game
 from rlgo.play.gtp.arguments import take
 from rlgo.play.gtp.lines import format_answer, one_line, printable, split_line
+from rlgo.play.notes import print_bug, print_note
 from rlgo.play.player import Player
-from rlgo.play.session import GameSession, MakePlayer, print_bug, print_note
+from rlgo.play.session import GameSession
+from rlgo.play.sized_players import MakePlayer
 
 Write = Callable[[str], None]
 Handler = Callable[..., str | None]

@@ -18,8 +18,11 @@ from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.coords import COLORS, from_row_col, from_vertex
 from rlgo.go.game import Game
 from rlgo.play.gtp.kata import check_rules, move_infos, owners_of
+from rlgo.play.notes import print_bug
 from rlgo.play.player import Candidate, won_by
-from rlgo.play.session import REPORT_SECONDS, GameSession, MakePlayer, print_bug
+from rlgo.play.searching import REPORT_SECONDS
+from rlgo.play.session import GameSession
+from rlgo.play.sized_players import MakePlayer
 
 # What requests are answered with, besides themselves.
 _ACTIONS: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""Game sessions: what GTP, the terminal and CGOS have in common, without their protocols."""
+"""Game sessions: what GTP, the terminal and the page have in common, without their protocols."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_player_may_get_ready_during_the_game(monkeypatch: pytest.MonkeyPatch)
     """Moves and other uses of it wait, and its clock does not run before."""
     player, told = Late("E5"), list[BaseException | None]()
     now = [0.0]
-    monkeypatch.setattr("rlgo.play.session.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
     session = GameSession(player, 9, time_settings=TimeSettings(60), ready=told.append)
     assert not session.is_ready
     session.play(at("D4"))
@@ -70,15 +70,14 @@ def test_a_player_may_get_ready_during_the_game(monkeypatch: pytest.MonkeyPatch)
     assert session.name == "scripted"
     assert (told, player.asked, player.games) == ([], [], 0)
 
-    assert session._start is not None
-    wait = session._start.result
+    wait = session._players.wait
 
     def get_ready(seconds: float | None = None) -> None:
-        now[0] += 1_000.0
+        now[0] += 0.0 if player.may.is_set() else 1_000.0
         player.may.set()
         wait(seconds)
 
-    monkeypatch.setattr(session._start, "result", get_ready)
+    monkeypatch.setattr(session._players, "wait", get_ready)
     assert session.genmove() == at("E5")
     assert session.is_ready
     assert (told, player.asked, player.games) == ([None], [WHITE], 1)
@@ -295,7 +294,7 @@ def test_players_without_an_opinion_report_nothing() -> None:
 
 def test_the_clock_runs_during_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("rlgo.play.session.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
     player = Scripted("D4 C3")
     play = player.genmove
 

@@ -69,7 +69,7 @@ def test_times_that_are_none(line: str) -> None:
 def test_the_engine_counts_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody tells what time is left, it is what the moves took; a new game begins with all of it."""
     now = [0.0]
-    monkeypatch.setattr("rlgo.play.session.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
     player = Timed()
     play = player.genmove
 

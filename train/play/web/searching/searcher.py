@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 from rlgo.base.errors import RlgoError
 from rlgo.go.clock import TimeSettings
 from rlgo.go.game import Game
+from rlgo.play.notes import print_bug
 from rlgo.play.player import Player
-from rlgo.play.session import GameSession, print_bug
+from rlgo.play.session import GameSession
 from train.play.web.access.specs import Specs
 from train.play.web.options import Limits
 from train.play.web.searching.threads import Workers

@@ -16,7 +16,7 @@ from typing import Any
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from rlgo.base.errors import RlgoError
-from rlgo.play.session import print_bug
+from rlgo.play.notes import print_bug
 from train.play.web.messages.requests import MalformedError, read_request
 from train.play.web.searching.threads import Workers
 from train.play.web.tab.tab import Tab
