@@ -1,4 +1,4 @@
-"""Commands of the KGS Go Server: its clocks, its rules, and the end of the game with dead stones on the board."""
+"""Commands of Go servers: clocks, rules and cleaning up for KGS, and what the client of CGOS sends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from rlgo.play.gtp.protocol import command
 from rlgo.play.session import GameSession
 
 _AREA_RULES = ("chinese", "aga", "new_zealand")
-
 
 # For each system: the names of its arguments, their parsers, and the time settings.
 _SYSTEMS: dict[str, tuple[str, tuple[Callable[[str], Any], ...], Callable[..., TimeSettings | None]]] = {
@@ -59,3 +58,8 @@ def rules(_session: GameSession, args: list[str]) -> None:
 @command("kgs-game_over")
 def game_over(_session: GameSession, _args: list[str]) -> None:
     """Acknowledge the end of a game."""
+
+
+@command("cgos-opponent_name", "cgos-gameover")
+def take_note(_session: GameSession, _args: list[str]) -> None:
+    """Acknowledge the opponent's name, or the end of a game."""
