@@ -91,7 +91,7 @@ def play(
     checked = board(size, komi)
     check_writable(sgf, "--sgf")
 
-    from train.play.terminal import play_in_terminal
+    from train.play.terminal.game import play_in_terminal
 
     play_in_terminal(
         chosen_player(player, strength),

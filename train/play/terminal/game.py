@@ -1,4 +1,4 @@
-"""Play against an engine in the terminal: `rlgo play`.
+"""A game in the terminal: commands, the engine's moves, and the end.
 
 Start reading at `TerminalGame.handle`: it handles one line of input. `play_in_terminal` connects it to a terminal.
 The engine is a `GameSession`, which manages its time, knows when to pass, and decides what is dead at the end.
@@ -9,35 +9,30 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, TextIO
-
-import numpy as np
+from typing import NamedTuple
 
 from rlgo.base.errors import RlgoError, nearest
-from rlgo.base.files import user_path, write_atomically
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.go.clock import parse_time
 from rlgo.go.coords import from_vertex, to_vertex
-from rlgo.go.draw import board_ansi, board_narrow, board_text, values_narrow, values_text
 from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.play.ownership import PLAYOUTS, Ownership
-from rlgo.play.player import RESIGN, Candidate, Player, name_of_move, won_by
+from rlgo.play.player import RESIGN
 from rlgo.play.session import GameSession
-from train.console import color_output, interruptible, unicode_output
+from train.console import interruptible
 from train.play.analyze import describe_map
+from train.play.terminal import screen
+from train.play.terminal.record import RecordFile
+from train.play.terminal.screen import PLAIN, Style, style_of
 from train.players.spec import make_player
 
 _HUMAN = "human"  # in game records
 _PATIENCE = 1.0  # seconds before the first move in which the engine may get ready
 _CANDIDATES = 5  # shown by a hint
-_LINE_MOVES = 8  # shown of a principal variation
-_MOVE_CHARACTERS = 10  # in the list of moves
-_BOARD_CHARACTERS, _MAP_CHARACTERS, _MARGIN = 2, 4, 7  # of a drawing: for each column, and for the coordinates
 _LIKE_VERTEX = re.compile("[A-Za-z][0-9]+")
 _WHY = {
     "occupied": "there is a stone already",
@@ -45,22 +40,6 @@ _WHY = {
     "suicide": "suicide: the stone would have no liberty",
     "superko": "superko: the position has occurred before",
 }
-
-
-class Style(NamedTuple):
-    """What a terminal can show."""
-
-    unicode: bool = False
-    colors: bool = False
-
-
-PLAIN = Style()
-
-
-def style_of(stream: TextIO, no_color: bool = False) -> Style:
-    """Return what a stream can show; see `train.console.color_output` for when colours are used."""
-    unicode = unicode_output(stream)
-    return Style(unicode, unicode and not no_color and color_output(stream))
 
 
 class _Command(NamedTuple):
@@ -76,7 +55,7 @@ class TerminalGame:
     ----------
     session : the engine, its game and its clock
     human : the person's colour
-    record : the SGF file that the current game is saved to, or None
+    record : the SGF file of the current game
     done : whether the person has left
     """
 
@@ -110,9 +89,9 @@ class TerminalGame:
         RlgoError : for a handicap that the board does not support.
         """
         self.session, self.human, self.read, self.write = session, human, read, write
-        self.style, self.handicap, self.record, self.quiet = style, handicap, record, quiet
+        self.style, self.handicap, self.quiet = style, handicap, quiet
+        self.record = RecordFile(record, self._sgf)
         self.done = False
-        self._first_record = record
         self._early_pass, self._all_alive = session.early_pass, session.all_alive
         self._commands = {
             "pass": _Command(lambda _: self._play("pass"), "", "pass; two passes end the game"),
@@ -138,7 +117,6 @@ class TerminalGame:
         self.session.all_alive, self.session.early_pass = self._all_alive, self._early_pass
         self._result: str | None = None  # once the game is over
         self._comments: dict[int, str] = {}  # on the engine's moves, by number from 1
-        self._saved: dict[Path, bytes] = {}  # the files this game was saved to, and their content
         self._hint_for: list[tuple[int, int]] | None = None  # the moves before the position last searched for a hint
         self._hint = PASS
         self.session.new_game()
@@ -176,8 +154,8 @@ class TerminalGame:
             raise
         finally:
             self._update_record()
-            if self.record in self._saved:
-                self.write(f"The game is saved in {self.record}.")
+            if self.record.is_saved:
+                self.write(f"The game is saved in {self.record.path}.")
 
     def _turn(self) -> None:
         """Take the next step: end the game, let the engine move, or read a line."""
@@ -234,7 +212,9 @@ class TerminalGame:
             return
         search = self.session.last_search
         assert search is not None
-        opinion = next((_opinion(c, search.game, self.session.player) for c in search.candidates if c.move == p), "")
+        opinion = next(
+            (screen.opinion(c, search.game, self.session.player) for c in search.candidates if c.move == p), ""
+        )
         report = self.session.player.report()
         self._comments[len(self.game.moves)] = "\n".join(filter(None, [opinion, *report]))
         shown = "" if self.quiet else opinion or next(iter(report), "")
@@ -284,7 +264,7 @@ class TerminalGame:
             ownership = self.session.ownership()
             self.write(f"Both have passed. {self._dead(ownership)}")
             if ownership.dead():
-                self.write(f"\n{self._draw(ownership.without_dead(), None)}\n")
+                self.write(f"\n{screen.draw(ownership.without_dead(), None, self.style)}\n")
             differs = f" (as the board stands: {game.result})" if game.result != self._result else ""
             self.write(f"The score is {self._result}{differs}.")
             if not self._agrees("Do you agree? If not, you play on, and all stones count as alive at the end."):
@@ -304,14 +284,8 @@ class TerminalGame:
         p = self._think()
         search = self.session.last_search
         known = [] if p in (PASS, RESIGN) or search is None else search.candidates
-        lines = [f"{self._name} would {_phrase(p, self.game.size)}"]
-        for c in known[:_CANDIDATES]:
-            name = to_vertex(c.move, self.game.size)
-            visits = f"{c.visits:8,} visits" if c.visits > 1 else ""
-            wins = won_by(self.game.to_play, self.session.player.chance(c.value, self.game))
-            lines.append(
-                f"  {name:4} P(win) {wins:5.1%}{visits}  {_vertices(c.line[:_LINE_MOVES], self.game)}".rstrip()
-            )
+        lines = [f"{self._name} would {screen.phrase(p, self.game.size)}"]
+        lines += [screen.hint_row(c, self.game, self.session.player) for c in known[:_CANDIDATES]]
         self.write("\n".join(lines))
 
     def _map(self, name: str) -> None:
@@ -325,8 +299,8 @@ class TerminalGame:
             raise RlgoError(f"map {name!r}: {nearest(name, maps)}")
         others = [other for other in maps if other != name]
         rest = f"; others: {', '.join(others)}" if others else ""
-        self.write(f"{name}: {describe_map(name)}, {self._unit()}{rest}")
-        self.write(self._draw_map(maps[name]))
+        self.write(f"{name}: {describe_map(name)}, {screen.unit(self.game)}{rest}")
+        self.write(screen.draw_map(self.game, maps[name], self.style))
 
     def _think(self) -> int:
         """Return what the engine would play here. The same position is searched only once."""
@@ -343,8 +317,8 @@ class TerminalGame:
 
     def _ownership(self, _: str) -> None:
         ownership = self.session.ownership()
-        self.write(f"How often Black owns each point at the end, {self._unit()}")
-        self.write(self._draw_map((ownership.map + 1) / 2))
+        self.write(f"How often Black owns each point at the end, {screen.unit(self.game)}")
+        self.write(screen.draw_map(self.game, (ownership.map + 1) / 2, self.style))
         self.write(self._dead(ownership))
 
     def _score(self, _: str) -> None:
@@ -362,50 +336,30 @@ class TerminalGame:
         for side, name in COLOR_NAMES.items():
             points = sorted(p for chain in ownership.dead() for p in chain if color[p] == side)
             if points:
-                dead.append(f"{name} {_vertices(points, self.game)}")
+                dead.append(f"{name} {screen.vertices(points, self.game)}")
         return f"Dead, by playouts: {'; '.join(dead)}." if dead else "No stone is dead, by playouts."
 
     # --- the record ---
 
     def _moves(self, _: str) -> None:
-        game = self.game
-        if game.setup:
-            self.write(f"Handicap: {_vertices([p for _, p in game.setup], game)}")
-        moves = [
-            f"{n:3} {COLOR_NAMES[color][0]} {to_vertex(p, game.size):4}" for n, (color, p) in enumerate(game.moves, 1)
-        ]
-        n = min(8, max(1, (shutil.get_terminal_size().columns + 1) // (_MOVE_CHARACTERS + 1)))
-        rows = [" ".join(moves[i : i + n]).rstrip() for i in range(0, len(moves), n)]
-        self.write("\n".join(rows) or "No moves yet.")
+        if self.game.setup:
+            self.write(f"Handicap: {screen.vertices([p for _, p in self.game.setup], self.game)}")
+        self.write(screen.list_moves(self.game) or "No moves yet.")
 
     def _save(self, name: str) -> None:
-        path = user_path(name) if name else self.record
-        assert path is not None
-        try:
-            is_folder, exists = path.is_dir(), path.exists()
-        except OSError as error:  # a name that is too long
-            raise RlgoError(f"{path}: {error.strerror}") from None
-        if is_folder:
-            raise RlgoError(f"{path}: expected a file, found a folder")
-        if path not in self._saved and exists and not self._agrees(f"{path} exists. Overwrite it?"):
-            return
-        self._write(path)
-        self.write(f"Saved to {path}.")
+        path = self.record.save(name, lambda path: self._agrees(f"{path} exists. Overwrite it?"))
+        if path is not None:
+            self.write(f"Saved to {path}.")
 
     def _update_record(self) -> None:
         """Save the game if it is recorded and something has happened. A full disk does not end the game."""
-        if self.record is not None and (self.game.moves or self.game.resigned or self.record in self._saved):
-            try:
-                self._write(self.record)
-            except RlgoError as error:
-                self.write(str(error))
+        try:
+            self.record.update(has_begun=bool(self.game.moves or self.game.resigned))
+        except RlgoError as error:
+            self.write(str(error))
 
-    def _write(self, path: Path) -> None:
-        data = self.session.to_sgf(_HUMAN, self.human, self._result, self._comments)
-        if self._saved.get(path) == data:
-            return
-        write_atomically(path, data)
-        self._saved[path] = data
+    def _sgf(self) -> bytes:
+        return self.session.to_sgf(_HUMAN, self.human, self._result, self._comments)
 
     # --- beginning and leaving ---
 
@@ -413,9 +367,8 @@ class TerminalGame:
         in_progress = self.game.moves and not self.game.is_over()
         if in_progress and not self._agrees("This game is not over. Begin another one?"):
             return
-        if self._first_record is not None and self.record in self._saved:
-            self.record = _beside(self._first_record)
-            self.write(f"The next game will be saved to {self.record}.")
+        if self.record.begin():
+            self.write(f"The next game will be saved to {self.record.path}.")
         self._begin()
         self._show()
 
@@ -431,53 +384,12 @@ class TerminalGame:
     # --- output ---
 
     def _show(self) -> None:
-        self.write(f"\n{self._draw(self.game, self.game.last_move)}\n")
-
-    def _draw(self, game: Game, last: int | None) -> str:
-        if not self._fits(_BOARD_CHARACTERS):
-            return board_narrow(game.board, last, self.style.unicode)
-        return board_ansi(game.board, last) if self.style.colors else board_text(game.board, last, self.style.unicode)
-
-    def _draw_map(self, values: np.ndarray) -> str:
-        draw = values_text if self._fits(_MAP_CHARACTERS) else values_narrow
-        return draw(self.game.board, values, unicode=self.style.unicode)
-
-    def _unit(self) -> str:
-        return "in per cent" if self._fits(_MAP_CHARACTERS) else "in tenths"
-
-    def _fits(self, characters: int) -> bool:
-        """Return whether the window has room for this many characters a column, and for the coordinates."""
-        return shutil.get_terminal_size().columns >= characters * self.game.size + _MARGIN
+        self.write(f"\n{screen.draw(self.game, self.game.last_move, self.style)}\n")
 
     def _prompt(self) -> str:
         if self.game.is_over():
             return f"{self._result} (new, undo, save or quit)> "
         return f"{len(self.game.moves) + 1} {COLOR_NAMES[self.game.to_play]}> "
-
-
-def _opinion(candidate: Candidate, game: Game, player: Player) -> str:
-    """Describe the engine's evaluation of its move in the position of `game`."""
-    visits = f", {candidate.visits:,} visits" if candidate.visits > 1 else ""
-    expected = _vertices(candidate.line[1 : 1 + _LINE_MOVES], game)
-    wins = won_by(game.to_play, player.chance(candidate.value, game))
-    return f"P(win) {wins:.1%}{visits}" + (f", expects {expected}" if expected else "")
-
-
-def _vertices(points: Iterable[int], game: Game) -> str:
-    return " ".join(to_vertex(p, game.size) for p in points)
-
-
-def _phrase(point: int, size: int) -> str:
-    name = name_of_move(point, size)
-    return name if point in (PASS, RESIGN) else f"play {name}"
-
-
-def _beside(path: Path) -> Path:
-    """Return the first unused name of NAME-2.sgf, NAME-3.sgf ..."""
-    n = 2
-    while (new := path.with_name(f"{path.stem}-{n}{path.suffix}")).exists():
-        n += 1
-    return new
 
 
 def play_in_terminal(
