@@ -11,7 +11,8 @@ from web_tools import SMALL
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import checkpoints_dir
 from train.play.web.access.files import Records, WeightFiles, confined, names_below
-from train.play.web.access.specs import SLIDERS, Specs, players_menu
+from train.play.web.access.menu import SLIDERS, players_menu
+from train.play.web.access.specs import Specs
 from train.play.web.options import Options
 from train.players.keys import PLAYERS
 

@@ -1,4 +1,4 @@
-"""Player specs from the page: their limits, and menus of players and keys.
+"""Player specs from the page, and their limits.
 
 Start reading at `Specs.check`. On the command line, a spec may run a program, read and write any file and use any
 amount of memory, as its user may anyway. A request may not.
@@ -6,7 +6,7 @@ amount of memory, as its user may anyway. A request may not.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from mcts.settings import NO_NETWORK
 from rlgo.base.errors import RlgoError
@@ -15,12 +15,10 @@ from rlgo.play.player import Player
 from train.play.web.access.files import WeightFiles
 from train.play.web.options import Options
 from train.players.keys import PLAYERS
-from train.players.levels import LEVELS
-from train.players.listing import KeyRow, PlayerRow, players_table
 from train.players.spec import Spec, make_player, parse_spec
-from train.settings import accepted_types, choices_of, nested_spec, spelled, split_spec
+from train.settings import nested_spec, split_spec
 
-_WEIGHTS = ("weights", "long_term")  # keys that name a weight file
+WEIGHT_KEYS = ("weights", "long_term")  # keys that name a weight file
 _NO_FILES = ("", "none")
 _PRIOR_SEARCHES = ("td_search", "dyna2")
 # The largest values of keys that take memory, or during which a search does not check the clock.
@@ -75,7 +73,7 @@ class Specs:
             raise RlgoError(f"player {name}: long_save: not available here, because it writes a file")
         for key, most in {**_MOST[""], **_MOST.get(name, {})}.items():
             _expect_at_most(most, name, key, values)
-        for key in _WEIGHTS:
+        for key in WEIGHT_KEYS:
             if values.get(key, "") not in _NO_FILES:
                 values[key] = str(self._weights.find(values[key], size).path)
         if values.get("patterns") and values["patterns"] not in list_shipped_patterns():
@@ -92,7 +90,7 @@ class Specs:
             if inner == self._options.player or split_spec(inner)[0] not in _PRIOR_SEARCHES:
                 raise RlgoError(f"prior_search = {nested[:60]}: expected a td_search or dyna2 player")
             given = self.check(inner, size).values
-            if any(given.get(key, "") not in _NO_FILES for key in _WEIGHTS):
+            if any(given.get(key, "") not in _NO_FILES for key in WEIGHT_KEYS):
                 raise RlgoError(f"prior_search = {nested[:60]}: expected no weight file; it uses the best shipped ones")
 
 
@@ -100,96 +98,3 @@ def _expect_at_most(most: float, name: str, key: str, values: dict[str, Any]) ->
     value = values.get(key, 0)
     if not isinstance(value, str) and value > most:
         raise RlgoError(f"player {name}: {key} = {value:g}: expected at most {most:g}")
-
-
-# ---------------------------------------------------------------------------------------------
-# Menus
-# ---------------------------------------------------------------------------------------------
-
-
-class Slider(NamedTuple):
-    """The useful range of a key."""
-
-    low: float
-    high: float
-    is_log: bool = False
-
-
-SLIDERS: dict[str, Slider] = {
-    "strength": Slider(min(LEVELS), max(LEVELS)),
-    "simulations": Slider(100, 100_000, True),
-    "seconds": Slider(0, 60),
-    "c": Slider(0, 2),
-    "first_play_urgency": Slider(0, 2),
-    "rave_k": Slider(10, 100_000, True),
-    "rave_bias": Slider(0, 0.5),
-    "prior_n": Slider(0, 500),
-    "prior_n_amaf": Slider(0, 500),
-    "expand_after": Slider(1, 50),
-    "epsilon": Slider(0, 1),
-    "lambda_": Slider(0, 1),
-    "alpha": Slider(0.001, 10, True),
-    "alpha_half": Slider(10, 100_000, True),
-    "policy_plies": Slider(0, 40),
-    "learn_plies": Slider(1, 100),
-    "depth": Slider(1, 8),
-    "temperature": Slider(0, 1),
-    "pruning": Slider(0, 5),
-    "truncate": Slider(0, 50),
-    "resign": Slider(0, 0.5),
-    "long_alpha": Slider(0.001, 10, True),
-    "long_lambda": Slider(0, 1),
-    "long_epsilon": Slider(0, 1),
-}
-_NOT_OFFERED = ("long_save", "patterns", "policy_file", "workers", "root_parallel", "virtual_loss", "memory_mb")
-
-
-def players_menu() -> list[dict[str, Any]]:
-    """List all players with the keys that the page offers, as ``GET /api/players`` answers."""
-    return [
-        {"name": row.name, "summary": row.summary, "keys": [_menu_key(row.name, key) for key in _offered(row)]}
-        for row in players_table()
-    ]
-
-
-def _offered(row: PlayerRow) -> list[KeyRow]:
-    return [key for key in row.keys if key.name not in _NOT_OFFERED]
-
-
-def _menu_key(player: str, key: KeyRow) -> dict[str, Any]:
-    kind = PLAYERS[player]
-    name = next(field for field in kind.fields() if spelled(field) == key.name)
-    field = kind.fields()[name]
-    slider = SLIDERS.get(name)
-    number = field.default if isinstance(field.default, int | float) and not isinstance(field.default, bool) else None
-    return {
-        "name": key.name,
-        "aliases": list(key.aliases),
-        "default": key.default,
-        "expected": key.expected,
-        "meaning": key.meaning,
-        "kind": _kind(name, accepted_types(field), choices_of(field)),
-        "choices": choices_of(field),
-        "range": None
-        if slider is None
-        else {
-            "low": slider.low,
-            "high": slider.high,
-            "scale": "log" if slider.is_log else "linear",
-            "default": number,
-        },
-    }
-
-
-def _kind(name: str, types: set[type], choices: list[str]) -> str:
-    if name in _WEIGHTS:
-        return "weights"
-    if bool in types:
-        return "switch"
-    if list in types:
-        return "sizes"
-    if float in types:
-        return "number"
-    if int in types:
-        return "integer"
-    return "choice" if choices else "text"

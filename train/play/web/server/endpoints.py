@@ -18,7 +18,7 @@ from starlette.routing import Route
 from rlgo.base.errors import RlgoError
 from rlgo.features.weights import Weights
 from train.play.web.access.files import Records, WeightFiles
-from train.play.web.access.specs import players_menu
+from train.play.web.access.menu import players_menu
 from train.play.web.messages import requests as ask
 from train.play.web.messages.positions import game_of
 from train.play.web.messages.probe import probe, probe_move, shapes

@@ -52,6 +52,8 @@ class Tab:
     has_runs : whether the server has training runs to show
     """
 
+    game: TabGame  # from `open` on
+
     def __init__(
         self, options: Options, shared: Shared, records: Records, send: Send, *, has_runs: bool = False
     ) -> None:
@@ -281,7 +283,7 @@ class Tab:
         spec = request.player or self._options.player
         self._shared.specs.check(spec, self.game.game.size)
         self._end_review()
-        settings = {"seconds": request.seconds, "game_number": self._games}
+        settings: dict[str, Any] = {"seconds": request.seconds, "game_number": self._games}
         self._review = Review(self.game.record, spec, partial(self._searches.start, "review", spec, **settings))
         self._review.go_on()
         self._send_review()
