@@ -325,14 +325,6 @@ def test_dead_stones_and_the_result() -> None:
     assert session.result() == session.game.result
 
 
-@pytest.mark.parametrize("early_pass", [False, True])
-def test_cleaning_up_does_not_pass(early_pass: bool) -> None:
-    session = GameSession(Scripted("pass"), komi=0.5, early_pass=early_pass)
-    session.game = from_diagram(SETTLED, WHITE, 0.5)
-    session.play(PASS)
-    assert session.clean_up() not in (PASS, RESIGN)
-
-
 def test_an_early_pass_needs_no_search() -> None:
     player, said = Scripted("C1"), list[str]()
     session = GameSession(player, komi=0.5, early_pass=True, log=said.append)
@@ -374,7 +366,9 @@ def test_records(tmp_path: Path) -> None:
     assert load_sgf(file).moves[:1] == session.game.moves
 
 
-def test_the_end_is_announced_once_a_game() -> None:
+def test_the_end_is_announced_once_a_game(capsys: pytest.CaptureFixture[str]) -> None:
+    """A player that cannot learn from it, as on a full disk, leaves the game as it is."""
+
     class Learner(RandomPlayer):
         def __init__(self) -> None:
             super().__init__(1)
@@ -384,6 +378,7 @@ def test_the_end_is_announced_once_a_game() -> None:
         def end_game(self, game: Game, outcome: float) -> None:
             self.ends.append(len(game.moves))
             self.outcomes.append(outcome)
+            raise RlgoError("the disk is full")
 
     player = Learner()
     session = GameSession(player)
@@ -392,6 +387,7 @@ def test_the_end_is_announced_once_a_game() -> None:
     session.undo()
     session.play(PASS)
     assert player.ends == [2]
+    assert "the disk is full" in capsys.readouterr().err
     session.new_game()
     session.play_all([(BLACK, PASS), (WHITE, PASS)])
     assert player.ends == [2, 2]

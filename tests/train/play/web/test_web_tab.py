@@ -282,6 +282,8 @@ def test_score(page):
     assert (answer["result"], answer["score"], answer["dead"]) == ("B+24.5", 24.5, [])
     assert answer["wins"] == pytest.approx(owned.wins, abs=1e-4)
     assert answer["ownership"] == owned.map.round(3).tolist()
+    assert answer["area"]["black"] - answer["area"]["white"] - 0.5 == answer["score"]
+    assert abs(sum(map(sum, answer["ownership"])) - 0.5 - answer["estimate"]) < 0.1
 
 
 def test_a_record_states_the_result_without_dead_stones(page):
@@ -386,16 +388,6 @@ def test_a_human_loses_on_time(page):
     assert page.do("play", move="C3")["result"] is None
     page.do("undo", moves=1)
     assert page.do("resign")["result"] == "W+R"
-
-
-def test_the_score_adds_up(page):
-    page.do("new", size=5, komi=0.5, black="human", white="human")
-    page.do("play", move="C3")
-    for _ in range(2):
-        page.do("play", move="pass")
-    score = page.ask("score")
-    assert score["area"]["black"] - score["area"]["white"] - 0.5 == score["score"]
-    assert abs(sum(map(sum, score["ownership"])) - 0.5 - score["estimate"]) < 0.1
 
 
 # ---------------------------------------------------------------------------------------------

@@ -193,21 +193,6 @@ def test_a_worker_runs_one_thing_after_another():
     assert not thread.is_alive()
 
 
-def test_a_worker_outlives_what_nobody_waits_for():
-    worker, begun, go_on = Workers("w"), threading.Event(), threading.Event()
-
-    def work() -> bool:
-        begun.set()
-        return go_on.wait(10)
-
-    under_way, to_come = worker.submit(work), worker.submit(lambda: 1 // 0)
-    begun.wait(10)
-    assert not under_way.cancel()
-    assert to_come.cancel()
-    go_on.set()
-    assert worker.submit(lambda: 5).result(10) == 5
-
-
 def test_workers_share_the_work():
     """What takes long keeps one of them busy, and nothing waits for that one."""
     workers, begun, go_on = Workers("shared", 3), threading.Event(), threading.Event()
