@@ -323,7 +323,7 @@ class GameSession:
         if p in game.allowed:
             return p
         with bugs_as_errors():
-            ranked = [c.move for c in self.player.candidates(game)]  # a player that wants to pass may rank nothing else
+            ranked = [c.move for c in self.player.candidates(game)]  # a player that would pass may rank nothing else
         return next((q for q in (*ranked, *game.sensible_moves()) if q in game.allowed), PASS)
 
     def undo(self, n: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""KataGo's commands, for Sabaki, LizzieYzy and others: ``kata-analyze`` and its relatives, and the rules.
+"""KataGo's commands, for Sabaki, LizzieYzy and others: ``kata-analyze`` and related commands, and the rules.
 
 rlgo plays by one set of rules: area, positional superko, no suicide. Winning chances are `Player.chance`. Scores and
 ownership come from playouts after the lines of the search, see `Ownership.after`: they are rougher than KataGo's.
@@ -26,17 +26,17 @@ RULES: dict[str, Any] = {
     "friendlyPassOk": False, "hasButton": False, "ko": "POSITIONAL", "scoring": "AREA", "suicide": False,
     "tax": "NONE", "whiteHandicapBonus": "0",
 }  # fmt: skip
-# Names of rules that come to the same: they differ in what no game here decides, such as simple ko.
+# Names of equivalent rules: the differences, such as simple ko, decide no game here.
 RULES_NAMES = (
     "chinese", "chinese-ogs", "chinese-kgs", "chineseogs", "chinesekgs", "tromp-taylor", "tromptaylor", "cgos",
 )  # fmt: skip
-_FREE = ("friendlyPassOk", "whiteHandicapBonus", "suicide", "ko")  # a client may ask for others, and gets ours
-_SCORED = 6  # moves whose scores are played out; others get the position's
+_FREE = ("friendlyPassOk", "whiteHandicapBonus", "suicide", "ko")  # a client may set others, without effect
+_SCORED = 6  # moves whose scores are played out; other moves get the score of the position
 _PLAYOUTS = 200  # for the score of a move
 
 
 def check_rules(text: str | dict[str, Any]) -> None:
-    """Raise an RlgoError unless rules, a name or KataGo's JSON, come to the same as ours."""
+    """Raise an RlgoError unless rules, a name or KataGo's JSON, are equivalent to those of rlgo."""
     try:
         rules = json.loads(text) if isinstance(text, str) and text.lstrip().startswith("{") else text
     except ValueError:
@@ -52,13 +52,13 @@ def check_rules(text: str | dict[str, Any]) -> None:
 
 @command("kata-get-rules")
 def get_rules(_session: GameSession, _args: list[str]) -> str:
-    """Tell the rules, as KataGo does."""
+    """Return the rules as JSON."""
     return json.dumps(RULES)
 
 
 @command("kata-set-rules")
 def set_rules(_session: GameSession, args: list[str]) -> None:
-    """Accept rules that come to the same as ours, and refuse others."""
+    """Accept rules that are equivalent to those of rlgo, and refuse others."""
     check_rules(" ".join(args))
 
 
@@ -101,7 +101,7 @@ def raw_nn(session: GameSession, args: list[str]) -> str:
 
 
 class MoveInfo(NamedTuple):
-    """What KataGo's protocols tell of a move; chances and scores are for the side that is asked for."""
+    """The data of a move in KataGo's protocols; chances and scores are those of one colour."""
 
     move: str
     visits: int

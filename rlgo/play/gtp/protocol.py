@@ -128,7 +128,7 @@ class GtpEngine:
         Parameters
         ----------
         player, size, komi, options : see `GameSession`
-        title : what ``name`` tells of the player after "rlgo"; None: the player's name
+        title : follows "rlgo" in the answer to ``name``; None: the player's name
         """
         self.session = GameSession(player, size, komi, **options)
         self.session.stop = self._is_interrupted

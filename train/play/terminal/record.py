@@ -47,7 +47,7 @@ class RecordFile:
     def save(self, name: str, may_overwrite: Callable[[Path], bool]) -> Path | None:
         """Write the record to a file of a name, or to its own; returns the path, None if it may not be overwritten.
 
-        may_overwrite : asked about a file that has another game
+        may_overwrite : whether to replace a file that has another game
         """
         path = user_path(name) if name else self.path
         assert path is not None

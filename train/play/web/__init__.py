@@ -4,7 +4,7 @@ A request travels `server.guard` → `server.socket` (or `server.endpoints`) →
 `rlgo.play.session.GameSession`. Each package imports only those before it:
 
 - `options`: settings of the server, limits of a tab.
-- `messages`: what the page asks, checked (`requests`), and positions and values as it gets them. The types of all
+- `messages`: the page's requests, validated (`requests`), and positions and values as it gets them. The types of all
   messages to the page are in `page/src/types.ts`.
 - `access`: the player specs and files that a request may use.
 - `searching`: searches in threads, which take turns and report while they run.

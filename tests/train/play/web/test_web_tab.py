@@ -339,7 +339,7 @@ def test_records_in_folders(tmp_path):
 
 
 def test_ownership_follows_the_game_and_the_search(page, monkeypatch):
-    monkeypatch.setattr("train.play.web.searching.watch.TOLD_SECONDS", 0.0)
+    monkeypatch.setattr("train.play.web.searching.watch.SO_FAR_SECONDS", 0.0)
     stand_in(monkeypatch, endless=Endless)
     page.do("new", size=5, komi=0.5, black="human", white="human")
     page.ask("ownership")

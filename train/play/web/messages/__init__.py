@@ -1,1 +1,1 @@
-"""What the page and the server tell each other: requests, positions, and values taken apart."""
+"""Messages between the page and the server: requests, positions, and values by window."""

@@ -72,13 +72,13 @@ class Listener(NamedTuple):
     Attributes
     ----------
     send : takes a message as JSON, and a key: a later message of the same key may replace it. None: it must arrive
-    say : takes what the searcher is doing, one of STATES
+    state_changed : takes the searcher's state, one of STATES
     done : takes the job and its move, once the search is over
     so_far : takes the position and the player, now and then during a search and at its end; or None
     """
 
     send: Callable[[str, str | None], None]
-    say: Callable[[str], None]
+    state_changed: Callable[[str], None]
     done: Callable[[Job, int], None]
     so_far: Callable[[Game, Player], None] | None = None
 
@@ -171,7 +171,7 @@ class Searcher:
                     self._job = None
                 is_idle = self._job is None
             if is_idle:
-                self._listener.say("idle")
+                self._listener.state_changed("idle")
 
     def _fail(self, job: Job, message: str) -> None:
         if not job.is_cancelled:
@@ -181,12 +181,12 @@ class Searcher:
         session = self._session_of(job)
         session.follow(job.game)
         subject = Subject(self.role, job.number, job.spec, session.game.copy())
-        self._listener.say("waiting")
+        self._listener.state_changed("waiting")
         with Turn(self._shared.turns, lambda: job.is_ended) as turn:
             watch = Watch(subject, session.player, self._send_frame, self._shared.limits.frames)
             watch.is_on, watch.so_far = self._is_watched, self._listener.so_far
             self.last = watch
-            self._listener.say("searching")
+            self._listener.state_changed("searching")
             session.stop = self._stop_of(job, watch, turn)
             move = session.genmove() if job.plays else session.suggest()
         if job.is_cancelled:
@@ -215,7 +215,7 @@ class Searcher:
         """Return the session of the job's player, and begin its game if that is new."""
         key = job.spec, job.game.size
         if self._session is None or key != self._made:
-            self._listener.say("preparing")
+            self._listener.state_changed("preparing")
             self._drop_player()
             self._session = self._make(job)
             self._made, self._game_number = key, None

@@ -19,7 +19,7 @@ from rlgo.search.deepening import AlphaBetaResult, sigmoid
 from train.play.web.messages.positions import NAMES, vertices_of
 
 SEND_SECONDS = 0.1  # between two messages
-TOLD_SECONDS = 0.7  # between two calls of `so_far`, which takes time
+SO_FAR_SECONDS = 0.7  # between two calls of `so_far`, which takes time
 LOOK_SECONDS = 0.01  # between two frames at the start of a search
 _COST_SHARE = 0.02  # of the search's time
 _LONGEST_WAIT = 1.0  # seconds after a look that took long, such as one that compiled
@@ -71,7 +71,7 @@ class Watch:
         self.is_on = True
         self.so_far: Callable[[Game, Player], None] | None = None  # called now and then, and at the end
         self._began = clock()
-        self._told = self._began
+        self._so_far_at = self._began
         self._due, self._sent, self._every = self._began, -SEND_SECONDS, LOOK_SECONDS
 
     def look(self) -> None:
@@ -87,8 +87,8 @@ class Watch:
             if seconds - self._sent >= SEND_SECONDS:
                 self._sent = seconds
                 self._send(json.dumps(describe(self.subject, frame)))
-        if self.so_far is not None and now - self._told >= TOLD_SECONDS:
-            self._told = now
+        if self.so_far is not None and now - self._so_far_at >= SO_FAR_SECONDS:
+            self._so_far_at = now
             self.so_far(self.subject.game, self._player)
         end = self._clock()
         self._due = end + max(min(self._every, SEND_SECONDS), min(_LONGEST_WAIT, (end - now) / _COST_SHARE))

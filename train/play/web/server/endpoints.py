@@ -1,4 +1,4 @@
-"""What the page asks over HTTP: one method for each request.
+"""The page's HTTP requests: one method for each.
 
 Start reading at `Endpoints.routes`. Answers are computed in worker threads, a few at a time.
 """

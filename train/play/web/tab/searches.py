@@ -109,7 +109,9 @@ class Searches:
             role = "game" if key in COLORS else key
             send = self._reviewed if role == "review" else self._send
             so_far = self._so_far if role in ("game", "analysis") else None
-            searcher = Searcher(role, self._shared, Listener(send, partial(self._say, key, role), self._done, so_far))
+            searcher = Searcher(
+                role, self._shared, Listener(send, partial(self._send_state, key, role), self._done, so_far)
+            )
             searcher.watch(self._is_watched and role != "review")
             self._searchers[key] = searcher
         return self._searchers[key]
@@ -119,8 +121,8 @@ class Searches:
         found = [searcher for searcher in self._searchers.values() if role in (None, searcher.role)]
         return sorted(found, key=lambda searcher: -searcher.number)
 
-    def _say(self, key: str, role: str, state: str) -> None:
-        """Send what a role is doing. Called from the searchers' threads."""
+    def _send_state(self, key: str, role: str, state: str) -> None:
+        """Send the state of a role. Called from the searchers' threads."""
         self._states[key] = role, state
         states = [known for other, known in list(self._states.values()) if other == role]
         message = {"type": "state", "role": role, "doing": max(states, key=STATES.index)}

@@ -1,4 +1,4 @@
-"""A browser tab: it answers the page's requests, and tells the page what happens.
+"""A browser tab: it answers the page's requests, and sends it every change.
 
 Start reading at `Tab.handle`, which answers one request. It runs in the tab's own thread; searches have their own, and
 report back through `_searched`. One lock guards the game.
@@ -344,7 +344,7 @@ class Tab:
 
 
 def _as_utf8(text: str) -> bytes:
-    """Return the text of a record as bytes that say their encoding themselves, whatever it says of its file's."""
+    """Encode a record with a byte order mark, which overrides the encoding that its text states."""
     return codecs.BOM_UTF8 + text.encode()
 
 

@@ -1,4 +1,4 @@
-"""The clocks of humans: they run while it is their turn, stop while the game pauses, and tell when time is up."""
+"""The clocks of humans: they run while it is their turn, stop while the game pauses, and report a loss on time."""
 
 from __future__ import annotations
 
