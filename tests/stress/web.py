@@ -36,20 +36,9 @@ _FIXED: list[Any] = [
     [], {}, [[]], {"black": ["A1"]}, {"black": ["A1"], "white": ["A1"]}, [["black", "C3"]], [["white", "pass"]],
 ]  # fmt: skip
 _BROKEN = [
-    "",
-    "{",
-    "[",
-    "null",
-    "0",
-    '"',
-    "{}",
-    "[]",
-    "\u2028",
-    "[" * 2_000,
-    '{"type":' * 500,
-    "NaN",
+    "", "{", "[", "null", "0", '"', "{}", "[]", "\u2028", "[" * 2_000, '{"type":' * 500, "NaN",
     '{"type": "play", "move": NaN}',
-]
+]  # fmt: skip
 
 
 def _value(draw: random.Random) -> Any:
