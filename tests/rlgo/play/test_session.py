@@ -99,26 +99,6 @@ def test_a_player_that_does_not_get_ready() -> None:
     assert moves(session) == "B:D4"
 
 
-@pytest.mark.parametrize("name", ["play", "undo", "new_game", "load", "genmove", "play_all"])
-def test_what_fails_changes_nothing(name: str, tmp_path: Path) -> None:
-    small = tmp_path / "small.sgf"
-    small.write_text("(;SZ[7])")
-    session = GameSession(Scripted("D4", sizes=(9,)))
-    session.play(at("D4"))
-    fail: dict[str, Callable[[], object]] = {
-        "play": lambda: session.play(at("D4")),
-        "undo": lambda: session.undo(2),
-        "new_game": lambda: session.new_game(19),
-        "load": lambda: session.load(small),
-        "genmove": session.genmove,  # to an occupied point
-        "play_all": lambda: session.play_all([(WHITE, at("A1")), (BLACK, at("D4"))]),
-    }
-    with pytest.raises(RlgoError):
-        fail[name]()
-    assert moves(session) == "B:D4"
-    assert session.game.size == 9
-
-
 def test_no_position_is_set_up_after_moves_even_if_an_edit_came_last() -> None:
     session = GameSession(Scripted("D4"))
     session.play(at("D4"))
@@ -129,28 +109,12 @@ def test_no_position_is_set_up_after_moves_even_if_an_edit_came_last() -> None:
     assert session.game.n_played == 0
 
 
-def test_several_moves_at_once() -> None:
-    session = GameSession(Scripted())
-    session.play_all((color, at(v)) for color, v in ((BLACK, "D4"), (WHITE, "pass"), (WHITE, "C3")))
-    assert moves(session) == "B:D4 W:pass W:C3"
-
-
 def test_a_suggestion_is_not_played_and_costs_no_time() -> None:
     session = GameSession(Scripted("C3 G7"), time_settings=TimeSettings(60))
     assert session.suggest() == at("C3")
     assert session.suggest(WHITE) == at("G7")
     assert session.game.moves == []
     assert session.clock.left(BLACK) == session.clock.left(WHITE) == (60, 0)
-
-
-def test_a_new_game_keeps_size_and_komi_unless_they_are_given() -> None:
-    player = Scripted()
-    session = GameSession(player, 7, 5.5)
-    session.play(at("D4", 7))
-    session.new_game()
-    assert (session.game.size, session.game.komi, session.game.moves) == (7, 5.5, [])
-    session.new_game(9, 6.5)
-    assert (session.game.size, session.game.komi, player.games) == (9, 6.5, 3)
 
 
 def test_the_last_search_is_kept() -> None:
@@ -254,13 +218,6 @@ def test_any_thread_may_interrupt_a_search() -> None:
         session.interrupt()
         thread.join(60)
         assert len(session.game.moves) == n
-
-
-def test_a_face_may_stop_searches_in_its_own_way() -> None:
-    session = GameSession(Patient())
-    session.stop = lambda: True
-    session.genmove()
-    assert len(session.game.moves) == 1
 
 
 def test_reports_come_during_a_search_and_at_its_end() -> None:
@@ -444,14 +401,6 @@ def test_a_player_takes_its_time_from_the_clock_by_its_own_rule() -> None:
     session.genmove()
     assert Timed.told == [None, settings, settings, (BLACK, 5, (60.0, 0))]
     assert session.player.limit == 0.125
-
-
-def test_a_session_says_what_it_is() -> None:
-    session = GameSession(RandomPlayer(1), 7)
-    session.play(at("C3", 7))
-    assert repr(session) == (
-        "<GameSession of <RandomPlayer 'random', any board>: <Game 7x7, komi 7.5, 1 move, White to play>>"
-    )
 
 
 def test_a_session_follows_a_game_that_is_kept_elsewhere() -> None:

@@ -94,22 +94,14 @@ class Play(Request):
     move: Vertex
 
 
-class Genmove(Request):
-    """Let the engine play one move for the side to play."""
+class Command(Request):
+    """Carry out a request that has no fields.
 
-    type: Literal["genmove"]
+    ``genmove`` lets the engine play one move for the side to play, ``pause`` stops engines from moving by themselves,
+    ``resume`` lets them, ``resign`` resigns for the side to play, and ``score`` scores the position shown.
+    """
 
-
-class Pause(Request):
-    """Stop engines from moving by themselves."""
-
-    type: Literal["pause"]
-
-
-class Resume(Request):
-    """Let engines move by themselves."""
-
-    type: Literal["resume"]
+    type: Literal["genmove", "pause", "resume", "resign", "score"]
 
 
 class Undo(Request):
@@ -124,18 +116,6 @@ class Goto(Request):
 
     type: Literal["goto"]
     at: int = Field(ge=0, le=MOST_MOVES)
-
-
-class Resign(Request):
-    """Resign for the side to play."""
-
-    type: Literal["resign"]
-
-
-class Score(Request):
-    """Score the position shown."""
-
-    type: Literal["score"]
 
 
 class Load(Request):
@@ -236,30 +216,9 @@ class Frame(Request):
 
 
 AnyRequest = (
-    New
-    | Seats
-    | Play
-    | Genmove
-    | Pause
-    | Resume
-    | Undo
-    | Goto
-    | Resign
-    | Score
-    | Load
-    | Save
-    | Branch
-    | Remove
-    | Name
-    | Comment
-    | Review
-    | ShowOwnership
-    | Search
-    | Stop
-    | Watch
-    | Frames
-    | Frame
-)
+    New | Seats | Play | Command | Undo | Goto | Load | Save | Branch | Remove | Name | Comment | Review
+    | ShowOwnership | Search | Stop | Watch | Frames | Frame
+)  # fmt: skip
 REQUESTS: TypeAdapter[AnyRequest] = TypeAdapter(Annotated[AnyRequest, Field(discriminator="type")])
 
 

@@ -66,30 +66,30 @@ class Tab:
         self._review: Review | None = None
         self._games = 0  # how many there have been
         self._moved = 0.0  # when the game last changed
-        self._handlers: dict[type, Callable[[Any], Answer | None]] = {
-            ask.New: self._new,
-            ask.Seats: self._seat,
-            ask.Play: lambda request: self._edit(lambda: self.game.play(request.move)),
-            ask.Genmove: self._genmove,
-            ask.Pause: lambda _: self._pause(True),
-            ask.Resume: lambda _: self._pause(False),
-            ask.Undo: lambda request: self._edit(lambda: self.game.undo(request.moves)),
-            ask.Goto: self._goto,
-            ask.Resign: self._resign,
-            ask.Score: lambda _: {"type": "score", **score(self.game.shown())},
-            ask.Load: self._load,
-            ask.Save: self._save,
-            ask.Branch: lambda request: self._edit(lambda: self.game.branch(request.index)),
-            ask.Remove: lambda request: self._edit(lambda: self.game.remove(request.index)),
-            ask.Name: self._name,
-            ask.Comment: self._comment,
-            ask.Review: self._begin_review,
-            ask.ShowOwnership: self._show_ownership,
-            ask.Search: self._search,
-            ask.Stop: self._stop,
-            ask.Watch: lambda request: self._searches.watch(request.on),
-            ask.Frames: lambda request: self._searches.curve(request.role),
-            ask.Frame: lambda request: self._searches.frame(request.role, request.index),
+        self._handlers: dict[str, Callable[[Any], Answer | None]] = {
+            "new": self._new,
+            "seats": self._seat,
+            "play": lambda request: self._edit(lambda: self.game.play(request.move)),
+            "genmove": self._genmove,
+            "pause": lambda _: self._pause(True),
+            "resume": lambda _: self._pause(False),
+            "undo": lambda request: self._edit(lambda: self.game.undo(request.moves)),
+            "goto": self._goto,
+            "resign": self._resign,
+            "score": lambda _: {"type": "score", **score(self.game.shown())},
+            "load": self._load,
+            "save": self._save,
+            "branch": lambda request: self._edit(lambda: self.game.branch(request.index)),
+            "remove": lambda request: self._edit(lambda: self.game.remove(request.index)),
+            "name": self._name,
+            "comment": self._comment,
+            "review": self._begin_review,
+            "ownership": self._show_ownership,
+            "search": self._search,
+            "stop": self._stop,
+            "watch": lambda request: self._searches.watch(request.on),
+            "frames": lambda request: self._searches.curve(request.role),
+            "frame": lambda request: self._searches.frame(request.role, request.index),
         }
 
     def open(self) -> None:
@@ -116,7 +116,7 @@ class Tab:
     def handle(self, request: ask.AnyRequest) -> Answer:
         """Answer a request. RlgoError if that is impossible; then nothing has changed."""
         with self._lock:
-            answer = self._handlers[type(request)](request) or {"type": "ok"}
+            answer = self._handlers[request.type](request) or {"type": "ok"}
         return {"type": answer["type"], "id": request.id, **answer}
 
     def close(self) -> None:
@@ -190,11 +190,11 @@ class Tab:
             return False
         return True
 
-    def _genmove(self, _: ask.Genmove) -> None:
+    def _genmove(self, _: ask.Command) -> None:
         self.game.check_goes_on()
         self._start_move()
 
-    def _resign(self, _: ask.Resign) -> None:
+    def _resign(self, _: ask.Command) -> None:
         self.game.check_goes_on()
         self._edit(lambda: self.game.put(RESIGN))
 
