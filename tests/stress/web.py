@@ -19,11 +19,11 @@ from train.play.web.tab import tab
 
 _TYPES = [
     "new", "seats", "play", "genmove", "pause", "resume", "undo", "goto", "resign", "score", "load", "save", "search",
-    "stop", "ownership", "frames", "frame", "", "hello", "Play",
+    "stop", "watch", "frames", "frame", "", "hello", "Play",
 ]  # fmt: skip
 _FIELDS = [
     "size", "komi", "handicap", "black", "white", "time", "setup", "to_play", "moves", "paused", "move", "at", "sgf",
-    "file", "role", "player", "seconds", "on", "index", "id", "colour", "__class__",
+    "file", "overwrite", "role", "player", "seconds", "on", "index", "id", "colour", "__class__",
 ]  # fmt: skip
 _SPECS = [
     "human", "random", "greedy", "mc_rave,sims=20", "mc_rave,sims=20,k=100", "dyna2", "alphabeta", "gtp:sh", "x.toml",
@@ -98,7 +98,7 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
                     text = message(draw)
                     page.socket.send_text(text)
                     # The marker's answer comes after the message's own.
-                    page.socket.send_text(json.dumps({"type": "ownership", "on": False, "id": 10**9 + number}))
+                    page.socket.send_text(json.dumps({"type": "watch", "on": True, "id": 10**9 + number}))
                     kind, failure = "no answer", ""
                     while (answer := check_message(page.socket.receive_text())).get("id") != 10**9 + number:
                         if "id" in answer:
