@@ -116,52 +116,10 @@ genmove undo set_free_handicap fixed_handicap place_free_handicap time_settings 
 showboard loadsgf reg_genmove"""
 
 
-WORDS = [
-    *CORE.split(),
-    *[
-        "b",
-        "w",
-        "black",
-        "white",
-        "D4",
-        "a1",
-        "J9",
-        "K10",
-        "i5",
-        "pass",
-        "resign",
-        "0",
-        "1",
-        "2",
-        "3",
-        "5",
-        "7",
-        "9",
-        "19",
-        "-1",
-        "6.5",
-        "nan",
-        "1e9",
-        "99999999999",
-        "#",
-        "é",
-    ],
-    *[
-        "final_status_list",
-        "gogui-analyze_commands",
-        "rlgo-map",
-        "value",
-        "alive",
-        "dead",
-        "/",
-        ".",
-        "..",
-        "/dev/null",
-        "~",
-    ],
-    *("\t", "\x00", "\x1b[2J"),
-]
+ARGUMENTS = """b w black white D4 a1 J9 K10 i5 pass resign 0 1 2 3 5 7 9 19 -1 6.5 nan 1e9 99999999999 # é
+final_status_list gogui-analyze_commands rlgo-map value alive dead / . .. /dev/null ~"""
 
+WORDS = [*CORE.split(), *ARGUMENTS.split(), "\t", "\x00", "\x1b[2J"]
 
 ANSWER = re.compile(rb"[=?][0-9]*( [^\n]+)?\n([^\n]+\n)*\n")
 

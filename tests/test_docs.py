@@ -15,9 +15,8 @@ import pytest
 from rlgo.base.budget import BATCH_SECONDS, SLICE_SECONDS
 from train.cli.main import main
 from train.experiments.findings import read_raw, scores_of
-from train.play.cgos import connection
-from train.play.web import turns
 from train.play.web.options import Limits
+from train.play.web.searching import turns
 from train.players import engines
 from train.players.keys import PLAYERS
 from train.players.levels import LEVELS
@@ -47,7 +46,6 @@ def test_limits_are_those_of_the_documents():
     """docs/reliability.md, docs/web.md."""
     assert (engines.ANSWER_TIMEOUT, engines.GRACE_SECONDS) == (60, 5)
     assert (engines._MOST_BYTES, engines._MOST_ERRORS) == (1024 * 1024, 4 * 1024)
-    assert connection._MAX_LINE == 100_000
     assert (SLICE_SECONDS, BATCH_SECONDS) == (0.01, 0.1)
     assert (Limits().seconds, Limits().tabs, Limits().players, turns.QUANTUM) == (120, 32, 48, 0.02)
 

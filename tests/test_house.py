@@ -41,6 +41,8 @@ FLOORS = {
         ("cli",),
     ),
 }
+# Packages within a room, in the order in which they may import each other.
+INNER_FLOORS = {"train.play.web": ("options", "messages", "access", "searching", "tab", "server")}
 FLOOR_OF = {f"{package}.{room}": i for package in FLOORS for i, rooms in enumerate(FLOORS[package]) for room in rooms}
 ENTRY = "rlgo.__main__"  # `python -m rlgo` is the command line: it stands above everything
 CHILD = "train.runs.child"  # the entry module of child processes, which nobody imports
@@ -125,6 +127,19 @@ def test_rooms_import_downwards(module: str) -> None:
     for other in GRAPH[module]:
         if other in IN_ROOMS and other.partition(".")[0] == module.partition(".")[0] and room_of(other) != room:
             assert FLOOR_OF[room_of(other)] < FLOOR_OF[room], f"{module} imports {other}"
+
+
+@pytest.mark.parametrize("package", INNER_FLOORS)
+def test_packages_within_a_room_import_downwards(package: str) -> None:
+    floors = INNER_FLOORS[package]
+
+    def floor(module: str) -> int:
+        return floors.index(module.removeprefix(f"{package}.").partition(".")[0])
+
+    for module in (name for name in MODULES if name.startswith(f"{package}.")):
+        for other in GRAPH[module]:
+            if other.startswith(f"{package}."):
+                assert floor(other) <= floor(module), f"{module} imports {other}"
 
 
 def test_there_are_no_circles() -> None:

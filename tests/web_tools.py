@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,26 +15,63 @@ from starlette.testclient import TestClient, WebSocketTestSession
 
 from rlgo.go.game import Game
 from rlgo.play.player import Candidate, Player
-from train.play.web import answers
-from train.play.web.app import create_app
+from train.play.web.access.specs import Specs
 from train.play.web.options import Options
-from train.play.web.specs import Specs
+from train.play.web.server import guard
+from train.play.web.server.app import create_app
+from train.play.web.server.guard import cookie_name
 
 TOKEN = "a-token"
 HOME = "http://127.0.0.1:8000"
 SESSION = "ws://127.0.0.1:8000/api/session"
-MESSAGES = {model.model_fields["type"].annotation.__args__[0]: model for model in answers.MESSAGES}  # type: ignore[union-attr]
 SMALL = Options(player="random", size=5, komi=0.5)
 
 
+# ---------------------------------------------------------------------------------------------
+# What the page expects
+# ---------------------------------------------------------------------------------------------
+
+
+def _fields_by_type() -> dict[str, set[str]]:
+    """The fields of each interface of the page's types.ts."""
+    file = Path(guard.__file__).parents[1] / "page" / "src" / "types.ts"
+    text = re.sub(r"//.*", "", file.read_text("utf-8"))
+    interfaces = re.findall(r"export interface (\w+) \{(.*?)\n\}", text, re.DOTALL)
+    return {name: set(re.findall(r"^  (\w+):", body, re.MULTILINE)) for name, body in interfaces}
+
+
+FIELDS = _fields_by_type() | {"Ok": {"type"}, "Record": {"type", "sgf"}, "Sgf": {"type", "sgf", "file"}}
+
+
+def check_fields(name: str, data: dict[str, Any]) -> None:
+    """An object from the server has the fields that the page's type of this name has."""
+    assert set(data) == FIELDS[name], name
+
+
+def check_message(text: str) -> dict[str, Any]:
+    """A message of the WebSocket is one of those that the page knows; returns it."""
+    message: dict[str, Any] = json.loads(text, parse_constant=pytest.fail)  # browsers know no NaN
+    kind, fields = message["type"], {name: value for name, value in message.items() if name != "id"}
+    if kind == "error":
+        assert set(fields) - {"role"} == {"type", "message"}
+    else:
+        check_fields(kind.capitalize(), fields)
+    return message
+
+
+# ---------------------------------------------------------------------------------------------
+# Servers and tabs
+# ---------------------------------------------------------------------------------------------
+
+
 def make_client(options: Options = SMALL, runs: Any = None, *, knows_token: bool = True, **settings: Any) -> TestClient:
-    """A browser, or a program, of a new server."""
-    headers = {"authorization": f"Bearer {TOKEN}"} if knows_token else {}
-    return TestClient(create_app(options, TOKEN, runs), HOME, headers=headers, **settings)
+    """A browser of a new server."""
+    cookies = {cookie_name(HOME): TOKEN} if knows_token else {}
+    return TestClient(create_app(options, TOKEN, runs), HOME, cookies=cookies, **settings)
 
 
 class Page:
-    """A tab, as the page sees it: every message is checked against its model."""
+    """A tab, as the page sees it: every message is checked against its type."""
 
     def __init__(self, socket: WebSocketTestSession) -> None:
         self.socket = socket
@@ -42,8 +81,7 @@ class Page:
 
     def receive(self) -> dict[str, Any]:
         """The next message."""
-        message: dict[str, Any] = json.loads(self.socket.receive_text())
-        MESSAGES[message["type"]].model_validate_json(json.dumps(message))
+        message = check_message(self.socket.receive_text())
         self.news.append(message)
         return message
 

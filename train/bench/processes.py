@@ -106,7 +106,7 @@ def web(n: int, cpus: set[int]) -> Numbers:
     The page is another process, on any core. Only the CPU time of this process, which searches and serves, counts.
     """
     try:
-        from train.play.web.serve import in_background
+        from train.play.web.server.serve import in_background
     except RlgoError:  # rlgo[web] is not installed
         return
     from train.play.web.options import Options

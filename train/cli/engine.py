@@ -1,4 +1,4 @@
-"""Commands that put a player behind an interface: play, web, gtp, cgos, analyze."""
+"""Commands that put a player behind an interface: play, web, gtp, analyze."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def play(
     checked = board(size, komi)
     check_writable(sgf, "--sgf")
 
-    from train.play.terminal import play_in_terminal
+    from train.play.terminal.game import play_in_terminal
 
     play_in_terminal(
         chosen_player(player, strength),
@@ -157,7 +157,7 @@ def web(
     checked = board(size, komi)
 
     from train.play.web.options import Options
-    from train.play.web.serve import serve
+    from train.play.web.server.serve import serve
     from train.runs.history import RunHistory
 
     if runs is None and Path("runs").is_dir():
@@ -175,7 +175,7 @@ def web(
 
 
 # ---------------------------------------------------------------------------------------------
-# rlgo gtp, rlgo cgos
+# rlgo gtp
 # ---------------------------------------------------------------------------------------------
 
 
@@ -226,7 +226,7 @@ def gtp(
 
 
 def _make(spec: str, size: int) -> GoPlayer:
-    from train.players.spec import make_player  # loads numba, which the first answers over GTP do not need
+    from train.players.spec import make_player  # loads numba, which early answers do not need
 
     return make_player(spec, size)
 
@@ -241,20 +241,20 @@ def _speak_gtp(spec: str, checked: Board, options: dict[str, Any]) -> None:
     def make_engine(player: GoPlayer, ready: Ready) -> GtpEngine:
         from rlgo.play.gtp import GtpEngine
 
-        def tell(error: BaseException | None) -> None:
+        def report(error: BaseException | None) -> None:
             if error is None:
                 message(f"rlgo: {player.name} is ready")
             ready(error)
 
         make = functools.partial(_make, spec)
-        return GtpEngine(player, checked.size, checked.komi, make=make, title=title, ready=tell, **options)
+        return GtpEngine(player, checked.size, checked.komi, make=make, title=title, ready=report, **options)
 
     early = EarlyAnswers(title, checked.size)
     run_early(lambda: _make(spec, checked.size), make_engine, early, log=options.get("log"))
 
 
 def _title(spec: str) -> str:
-    """Tell in a few words which player a spec is: ``level 3``, ``mc_rave,sims=200``; "" for the default one."""
+    """Describe a player spec in a few words: ``level 3``, ``mc_rave,sims=200``; "" for the default one."""
     name, *settings = spec.split(",")
     levels = [setting.partition("=")[2] for setting in settings if setting.startswith("strength=")]
     if name == ENGINE:
@@ -265,7 +265,7 @@ def _title(spec: str) -> str:
 
 
 def answer_queries(make: Callable[[int], Any]) -> None:
-    """Answer the questions on standard input, in KataGo's analysis protocol."""
+    """Answer the queries on standard input, in KataGo's analysis protocol."""
     from rlgo.play.gtp.queries import AnalysisEngine
 
     def write(text: str) -> None:
@@ -273,20 +273,6 @@ def answer_queries(make: Callable[[int], Any]) -> None:
         sys.stdout.flush()
 
     AnalysisEngine(make, write).run(sys.stdin)
-
-
-@app.command("cgos")
-def cgos(
-    config: Annotated[str, option("--config", "A TOML file, such as configs/cgos/example.toml.", metavar="FILE")],
-) -> None:
-    """Play on a Computer Go Server (protocol e1) until stopped.
-
-    The file names server, user, password and player; no address is built in. configs/cgos/example.toml explains every
-    key. Ctrl-C or SIGTERM leaves after the current game, a second one at once.
-    """
-    from train.play.cgos import main
-
-    main(config)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -400,14 +386,14 @@ def analyze(
 
     game = _position(file, komi, move)
     record = None if sgf is None else _record_of(file, komi, sgf)
-    asked = make_player(player or ("rlgo" if whole_game else "dyna2"), game.size, seed)
-    asked.warm_up()
+    engine = make_player(player or ("rlgo" if whole_game else "dyna2"), game.size, seed)
+    engine.warm_up()
     result: Analysis | Curve
     try:
-        with interruptible(asked, (signal.SIGINT, signal.SIGTERM)) as stop:
-            result = curve_of(game, asked, stop) if whole_game else analyze_position(game, asked)
+        with interruptible(engine, (signal.SIGINT, signal.SIGTERM)) as stop:
+            result = curve_of(game, engine, stop) if whole_game else analyze_position(game, engine)
     finally:
-        asked.close()
+        engine.close()
     print(result.text(top, unicode_output()))
     write_json(json_file, result.to_json())
     if sgf is not None and record is not None and isinstance(result, Curve):

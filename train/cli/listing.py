@@ -82,10 +82,6 @@ def _check_own(kind: str, path: Path) -> None:
         from train.experiments.reading import read_experiment
 
         read_experiment(str(path))
-    elif kind == "cgos":
-        from train.play.cgos.config import load_cgos
-
-        load_cgos(path)
     elif kind == "players":
         from train.players.spec import parse_spec
         from train.settings import spec_value

@@ -87,6 +87,10 @@ def _app_of(groups: Iterable[tuple[typer.Typer, str]]) -> typer.Typer:
 
 app = _app_of(_GROUPS)
 
+_GONE = {  # commands of earlier versions, with what takes their place
+    "cgos": "the server's own client runs `rlgo gtp --all-alive`; see the page Engine",
+}
+
 
 def _app_for(argv: Sequence[str]) -> typer.Typer:
     """Return the app with the commands that these arguments can need: to make all of them takes 0.1 s."""
@@ -107,6 +111,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     if "_RLGO_COMPLETE" in os.environ:
         app(prog_name="rlgo")  # prints what the shell asks for, and exits
+    if argv and argv[0] in _GONE:
+        raise RlgoError(f"{argv[0]} is gone: {_GONE[argv[0]]}")
     command = typer.main.get_command(_app_for(argv))
     try:
         # Not `command.main`, which handles Ctrl-C and closed pipes differently.

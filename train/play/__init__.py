@@ -1,1 +1,1 @@
-"""Players for people, servers and other programs: terminal, web page, CGOS, analysis, PettingZoo."""
+"""Players for people, servers and other programs: terminal, web page, analysis, PettingZoo."""

@@ -41,7 +41,7 @@ class Step(NamedTuple):
 
 
 class Opinion(NamedTuple):
-    """What a player thinks of a position."""
+    """A player's evaluation of a position."""
 
     value: float  # P(Black wins): the chance by its best move
     best: int  # its move: a point, PASS or RESIGN
@@ -215,7 +215,7 @@ def curve_of(game: Game, player: Player, request: StopRequest | None = None) -> 
 
 
 def curve_from(game: Game, player: str, opinions: Sequence[Opinion]) -> Curve:
-    """Make the curve of what a player thinks of the first positions of a game, from the empty board on."""
+    """Make the curve of a player's evaluations of the first positions of a game, from the empty board on."""
     start = opinions[0].value if opinions else math.nan
     pairs = zip(game.moves, opinions, opinions[1:], strict=False)
     steps = [Step(color, p, now.value, before.best, before.line) for (color, p), before, now in pairs]
@@ -223,7 +223,7 @@ def curve_from(game: Game, player: str, opinions: Sequence[Opinion]) -> Curve:
 
 
 def _opinion(position: Game, player: Player) -> Opinion:
-    """Return what the player thinks of a position."""
+    """Let the player evaluate a position."""
     move = player.genmove(position)
     candidates = player.candidates(position)
     if not candidates:

@@ -20,7 +20,7 @@ from rlgo.go.sgf import STATED_ENCODING, read_sgf, write_sgf
 
 _COLORS = {"b": BLACK, "w": WHITE}
 _LETTERS = {color: letter for letter, color in _COLORS.items()}
-# What a record says about its game, in the order in which it is shown.
+# Properties of the game, in the order in which they are shown.
 INFO = (
     "PB", "BR", "BT", "PW", "WR", "WT", "RE", "HA", "KM", "RU", "TM", "OT", "EV", "RO", "GN", "DT", "PC", "ON", "SO",
     "AN", "US", "CP", "GC",
@@ -234,11 +234,11 @@ class Record:
         set_text(first, "C", text)
 
     def node(self, at: int) -> Node:
-        """Return the node of a position, for properties that only one program knows."""
+        """Return the node of a position, for properties of single programs."""
         return self._stretch(at)[0]
 
     def info(self) -> dict[str, str]:
-        """Return what the record says about its game, by SGF's names, in the order of `INFO`."""
+        """Return the properties of the game, by SGF's names, in the order of `INFO`."""
         root = self._tree.get_root()
         known = {name: text_of(root, name) for name in INFO}
         return {name: text for name, text in known.items() if text}

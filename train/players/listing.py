@@ -31,18 +31,14 @@ _KINDS = {  # the folders of shipped configs, and the command for each
     "tournaments": ("Tournaments", "rlgo tournament NAME"),
     "experiments": ("Experiments", "rlgo experiment run NAME"),
     "players": ("Players", "rlgo gtp --player NAME.toml"),
-    "cgos": ("CGOS clients", "rlgo cgos --config FILE"),
 }
 
-_KIND_BY_KEY = {  # the first that a file has decides, since a CGOS client has a player, too
+_KIND_BY_KEY = {
     "tournament": "tournaments",
     "sweep": "sweeps",
     "experiment": "experiments",
-    "host": "cgos",
     "player": "players",
 }
-# The password in the file of a CGOS client; its value may take several lines.
-_PASSWORD = re.compile(r"""^(\s*(["']?)password\2\s*=\s*)("{3}.*?"{3}|'{3}.*?'{3}|[^\n]*)""", re.MULTILINE | re.DOTALL)
 
 
 class KeyRow(NamedTuple):
@@ -208,7 +204,7 @@ def configs_text(name: str | None = None) -> str:
     kind, path = find_config(name)
     if kind == "tournaments":
         return _tournament_text(path)
-    return _PASSWORD.sub(r'\1"(not shown)"', read_text(path).rstrip("\n")) if kind else _run_config_text(path)
+    return read_text(path).rstrip("\n") if kind else _run_config_text(path)
 
 
 def find_config(name: str) -> tuple[str, Path]:

@@ -1,9 +1,9 @@
 """The Go Text Protocol, version 2, over a `GameSession`.
 
 - `protocol`: reads a line, finds its command, formats the answer. Start reading at `GtpEngine.handle`.
-- `commands`: the standard commands. `gnugo`, `gogui`, `kgs`, `cgos`, `analyze` (``lz-analyze``) and `kata`
-  (``kata-analyze``): extensions of other programs.
-- `queries`: KataGo's analysis protocol, questions in JSON in place of GTP.
+- `commands`: the standard commands. `gnugo`, `gogui`, `servers` (KGS, CGOS), `analyze`
+  (``lz-analyze``) and `kata` (``kata-analyze``): extensions of other programs.
+- `queries`: KataGo's analysis protocol, JSON instead of GTP.
 - `streams`: standard input and output, interrupts, pondering.
 - `early`: what is answered while rlgo still starts.
 - `arguments`, `lines`: parsers of arguments and of whole lines.

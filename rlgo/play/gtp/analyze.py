@@ -1,6 +1,7 @@
-"""``lz-analyze`` and related commands, for Sabaki and Lizzie: report the candidates of a search while it runs.
+"""Analysis commands: report the candidates of a search while it runs.
 
-The format is Leela Zero's.
+Start reading at `report_until_over`, which also serves `kata`. ``lz-analyze`` and related commands, for Sabaki and
+Lizzie, report in Leela Zero's format.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK
@@ -18,55 +20,93 @@ from rlgo.play.gtp.arguments import vertices
 from rlgo.play.gtp.commands import move_text
 from rlgo.play.gtp.protocol import Stream, command
 from rlgo.play.player import Candidate, Player, won_by
-from rlgo.play.session import REPORT_SECONDS, GameSession, Report
+from rlgo.play.searching import REPORT_SECONDS, Report
+from rlgo.play.session import GameSession
 
 LINE_MOVES = 12  # length of a reported principal variation
+_POLL_SECONDS = 0.01
 
-POLL_SECONDS = 0.01
+
+class AnalysisOptions(NamedTuple):
+    """What an analysis reports, and how often."""
+
+    color: int
+    every: float = REPORT_SECONDS  # seconds
+    most: int = 1_000  # moves
+    ownership: bool = False
+    root: bool = False
+    pv_visits: bool = False
+
+
+# Formats candidates, best first, in the position of a game.
+Format = Callable[[Sequence[Candidate], Game, Player, AnalysisOptions], str]
+
+_SWITCHES = {"ownership": "ownership", "rootinfo": "root", "pvvisits": "pv_visits"}
+_IGNORED = {"minmoves", "movesownership", "ownershipstdev", "pvedgevisits", "noresultvalue"}
+
+
+def parse_options(args: Sequence[str], to_play: int) -> AnalysisOptions:
+    """Parse ``[COLOR] [[interval] CENTISECONDS] [KEY VALUE]...``, as KataGo takes it."""
+    rest = [text.lower() for text in args]
+    options = AnalysisOptions(COLORS[rest.pop(0)] if rest and rest[0] in COLORS else to_play)
+    while rest:
+        word = rest.pop(0)
+        value = word if re.fullmatch("[0-9]{1,6}", word) else rest.pop(0) if rest else ""
+        if word in (value, "interval") and re.fullmatch("[0-9]{1,6}", value):
+            options = options._replace(every=max(_POLL_SECONDS, int(value) / 100))
+        elif word == "maxmoves" and re.fullmatch("[0-9]{1,6}", value):
+            options = options._replace(most=int(value))
+        elif word in _SWITCHES and value in ("true", "false"):
+            options = options._replace(**{_SWITCHES[word]: value == "true"})
+        elif word not in _IGNORED or not value:
+            raise RlgoError("syntax error: expected [COLOR] [CENTISECONDS] [KEY VALUE]...")
+    return options
+
+
+def report_until_over(session: GameSession, args: Sequence[str], stream: Stream, format_: Format) -> None:
+    """Search without playing, and report the candidates until another command arrives."""
+    options = parse_options(args, session.game.to_play)
+    stream.write()
+    session.analyze(_writer(session, stream, options, format_), options.every, options.color, stream.is_over)
+    while not stream.is_over():  # the search is complete
+        time.sleep(_POLL_SECONDS)
+
+
+def report_choice(
+    session: GameSession, args: Sequence[str], stream: Stream, format_: Format, choose: Callable[..., int]
+) -> None:
+    """Choose a move, reporting the candidates during the search.
+
+    choose : `GameSession.genmove`, which plays it, or `GameSession.suggest`
+    """
+    options = parse_options(args, session.game.to_play)
+    stream.write()
+    p = choose(options.color, _writer(session, stream, options, format_), options.every)
+    stream.write(f"play {move_text(p, session.game.size)}")
+
+
+def _writer(session: GameSession, stream: Stream, options: AnalysisOptions, format_: Format) -> Report:
+    return lambda found, game: stream.write(format_(found, game, session.player, options))
+
+
+# ---------------------------------------------------------------------------------------------
+# Leela Zero's format
+# ---------------------------------------------------------------------------------------------
 
 
 @command("analyze", "lz-analyze", streams=True)
 def analyze(session: GameSession, args: list[str], stream: Stream) -> None:
     """Search without playing, and report the candidates until another command arrives."""
-    color, every = parse_arguments(args, session.game.to_play)
-    stream.write()
-    session.analyze(_info_writer(session, stream), every, color, stream.is_over)
-    while not stream.is_over():  # the search is complete
-        time.sleep(POLL_SECONDS)
+    report_until_over(session, args, stream, info_line)
 
 
 @command("genmove_analyze", "lz-genmove_analyze", streams=True)
 def genmove_analyze(session: GameSession, args: list[str], stream: Stream) -> None:
     """Choose a move and play it, reporting candidates during the search."""
-    color, every = parse_arguments(args, session.game.to_play)
-    stream.write()
-    p = session.genmove(color, _info_writer(session, stream), every)
-    stream.write(f"play {move_text(p, session.game.size)}")
+    report_choice(session, args, stream, info_line, session.genmove)
 
 
-def _info_writer(session: GameSession, stream: Stream) -> Report:
-    return lambda candidates, game: stream.write(info_line(candidates, game, session.player))
-
-
-def parse_arguments(args: list[str], to_play: int) -> tuple[int, float]:
-    """Parse ``[COLOR] [[interval] CENTISECONDS] [minmoves N] ...``: the colour, and the seconds between two reports."""
-    rest = [text.lower() for text in args]
-    color = COLORS[rest.pop(0)] if rest and rest[0] in COLORS else to_play
-    every = REPORT_SECONDS
-    while rest:
-        word = rest.pop(0)
-        if word in ("minmoves", "maxmoves") and rest:  # all moves are reported anyway
-            rest.pop(0)
-            continue
-        if word == "interval" and rest:
-            word = rest.pop(0)
-        if not re.fullmatch("[0-9]{1,6}", word):
-            raise RlgoError("syntax error: expected [COLOR] [CENTISECONDS]")
-        every = int(word) / 100
-    return color, max(every, POLL_SECONDS)
-
-
-def info_line(candidates: Sequence[Candidate], game: Game, player: Player) -> str:
+def info_line(candidates: Sequence[Candidate], game: Game, player: Player, _: AnalysisOptions) -> str:
     """Format candidates: ``info move D4 visits 321 winrate 5312 prior 900 lcb 4766 order 0 pv D4 E5 info move ...``.
 
     winrate, prior and lcb are in 1/10,000, for the side to play. winrate and lcb are chances of winning, see
@@ -78,8 +118,8 @@ def info_line(candidates: Sequence[Candidate], game: Game, player: Player) -> st
 
 
 def _info(candidate: Candidate, order: int, game: Game, player: Player) -> str:
-    value = min(1.0, max(0.0, candidate.value))  # a linear value is unbounded
-    mine, low = (won_by(game.to_play, player.chance(v, game)) for v in (value, least_value(candidate, game)))
+    chances = (player.chance(v, game) for v in (candidate.value, least_value(candidate, game)))
+    mine, low = (won_by(game.to_play, chance) for chance in chances)
     name = to_vertex(candidate.move, game.size)
     parts = [f"info move {name} visits {candidate.visits} winrate {_per_10_000(mine)}"]
     if not math.isnan(candidate.prior):

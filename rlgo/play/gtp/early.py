@@ -53,7 +53,7 @@ class EarlyAnswers:
         self._size = size
 
     def answer(self, line: str) -> str | None:
-        """Return the answer to a line, "" if it gets none, and None if only the engine knows it."""
+        """Return the answer to a line, "" if it gets none, and None if it needs the engine."""
         id_, words = split_line(line)
         if not words:
             return None if id_ else ""

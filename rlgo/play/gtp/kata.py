@@ -1,4 +1,4 @@
-"""KataGo's commands, for Sabaki, LizzieYzy and others: ``kata-analyze`` and its relatives, and the rules.
+"""KataGo's commands, for Sabaki, LizzieYzy and others: ``kata-analyze`` and related commands, and the rules.
 
 rlgo plays by one set of rules: area, positional superko, no suicide. Winning chances are `Player.chance`. Scores and
 ownership come from playouts after the lines of the search, see `Ownership.after`: they are rougher than KataGo's.
@@ -8,45 +8,35 @@ from __future__ import annotations
 
 import json
 import math
-import re
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS
-from rlgo.go.coords import COLORS, from_row_col, to_vertex
+from rlgo.go.coords import from_row_col, to_vertex
 from rlgo.go.game import Game
-from rlgo.play.gtp.analyze import LINE_MOVES, POLL_SECONDS, least_value
+from rlgo.play.gtp.analyze import LINE_MOVES, AnalysisOptions, least_value, report_choice, report_until_over
 from rlgo.play.gtp.arguments import parse_integer, take, vertices
-from rlgo.play.gtp.commands import move_text
 from rlgo.play.gtp.protocol import Stream, command
 from rlgo.play.ownership import Ownership
 from rlgo.play.player import Candidate, Player, won_by
-from rlgo.play.session import REPORT_SECONDS, GameSession
+from rlgo.play.session import GameSession
 
 RULES: dict[str, Any] = {
     "friendlyPassOk": False, "hasButton": False, "ko": "POSITIONAL", "scoring": "AREA", "suicide": False,
     "tax": "NONE", "whiteHandicapBonus": "0",
 }  # fmt: skip
-# Names of rules that come to the same: they differ in what no game here decides, such as simple ko.
+# Names of equivalent rules: the differences, such as simple ko, decide no game here.
 RULES_NAMES = (
-    "chinese",
-    "chinese-ogs",
-    "chinese-kgs",
-    "chineseogs",
-    "chinesekgs",
-    "tromp-taylor",
-    "tromptaylor",
-    "cgos",
-)
-_FREE = ("friendlyPassOk", "whiteHandicapBonus", "suicide", "ko")  # a client may ask for others, and gets ours
-_SCORED = 6  # moves whose scores are played out; others get the position's
+    "chinese", "chinese-ogs", "chinese-kgs", "chineseogs", "chinesekgs", "tromp-taylor", "tromptaylor", "cgos",
+)  # fmt: skip
+_FREE = ("friendlyPassOk", "whiteHandicapBonus", "suicide", "ko")  # a client may set others, without effect
+_SCORED = 6  # moves whose scores are played out; other moves get the score of the position
 _PLAYOUTS = 200  # for the score of a move
 
 
 def check_rules(text: str | dict[str, Any]) -> None:
-    """Raise an RlgoError unless rules, a name or KataGo's JSON, come to the same as ours."""
+    """Raise an RlgoError unless rules, a name or KataGo's JSON, are equivalent to those of rlgo."""
     try:
         rules = json.loads(text) if isinstance(text, str) and text.lstrip().startswith("{") else text
     except ValueError:
@@ -62,86 +52,37 @@ def check_rules(text: str | dict[str, Any]) -> None:
 
 @command("kata-get-rules")
 def get_rules(_session: GameSession, _args: list[str]) -> str:
-    """Tell the rules, as KataGo does."""
+    """Return the rules as JSON."""
     return json.dumps(RULES)
 
 
 @command("kata-set-rules")
 def set_rules(_session: GameSession, args: list[str]) -> None:
-    """Accept rules that come to the same as ours, and refuse others."""
+    """Accept rules that are equivalent to those of rlgo, and refuse others."""
     check_rules(" ".join(args))
-
-
-class Wish(NamedTuple):
-    """What an analysis is to tell."""
-
-    color: int
-    every: float = REPORT_SECONDS  # seconds
-    most: int = 1_000  # moves
-    ownership: bool = False
-    root: bool = False
-    pv_visits: bool = False
-
-
-_SWITCHES = {"ownership": "ownership", "rootinfo": "root", "pvvisits": "pv_visits"}
-_IGNORED = {"minmoves", "movesownership", "ownershipstdev", "pvedgevisits", "noresultvalue"}
-
-
-def parse_wish(args: Sequence[str], to_play: int) -> Wish:
-    """Parse ``[COLOR] [[interval] CENTISECONDS] [KEY VALUE]...``, as KataGo takes it."""
-    rest = [text.lower() for text in args]
-    wish = Wish(COLORS[rest.pop(0)] if rest and rest[0] in COLORS else to_play)
-    while rest:
-        word = rest.pop(0)
-        value = word if re.fullmatch("[0-9]{1,6}", word) else rest.pop(0) if rest else ""
-        if word in (value, "interval") and re.fullmatch("[0-9]{1,6}", value):
-            wish = wish._replace(every=max(POLL_SECONDS, int(value) / 100))
-        elif word == "maxmoves" and re.fullmatch("[0-9]{1,6}", value):
-            wish = wish._replace(most=int(value))
-        elif word in _SWITCHES and value in ("true", "false"):
-            wish = wish._replace(**{_SWITCHES[word]: value == "true"})
-        elif word not in _IGNORED or not value:
-            raise RlgoError("syntax error: expected [COLOR] [CENTISECONDS] [KEY VALUE]...")
-    return wish
 
 
 @command("kata-analyze", streams=True)
 def analyze(session: GameSession, args: list[str], stream: Stream) -> None:
     """Search without playing, and report as KataGo does until another command arrives."""
-    wish = parse_wish(args, session.game.to_play)
-    stream.write()
-    session.analyze(
-        lambda found, game: stream.write(_line(found, game, session.player, wish)),
-        wish.every,
-        wish.color,
-        stream.is_over,
-    )
-    while not stream.is_over():  # the search is complete
-        time.sleep(POLL_SECONDS)
+    report_until_over(session, args, stream, _line)
 
 
 @command("kata-genmove_analyze", streams=True)
 def genmove_analyze(session: GameSession, args: list[str], stream: Stream) -> None:
     """Choose a move and play it, reporting as KataGo does during the search."""
-    _report_choice(session, args, stream, session.genmove)
+    report_choice(session, args, stream, _line, session.genmove)
 
 
 @command("kata-search_analyze", streams=True)
 def search_analyze(session: GameSession, args: list[str], stream: Stream) -> None:
     """Choose a move, and report it like `kata-genmove_analyze`, without playing it."""
-    _report_choice(session, args, stream, session.suggest)
-
-
-def _report_choice(session: GameSession, args: list[str], stream: Stream, choose: Callable[..., int]) -> None:
-    wish = parse_wish(args, session.game.to_play)
-    stream.write()
-    p = choose(wish.color, lambda found, game: stream.write(_line(found, game, session.player, wish)), wish.every)
-    stream.write(f"play {move_text(p, session.game.size)}")
+    report_choice(session, args, stream, _line, session.suggest)
 
 
 @command("kata-raw-nn")
 def raw_nn(session: GameSession, args: list[str]) -> str:
-    """Tell what is known of the position without a search: playouts, in place of a network."""
+    """Evaluate the position without a search: by playouts, since there may be no network."""
     take(args, "SYMMETRY", lambda text: text if text == "all" else parse_integer(text))
     game = session.game
     found = Ownership.of(game)
@@ -160,7 +101,7 @@ def raw_nn(session: GameSession, args: list[str]) -> str:
 
 
 class MoveInfo(NamedTuple):
-    """What KataGo's protocols tell of a move; chances and scores are for the side that is asked for."""
+    """The data of a move in KataGo's protocols; chances and scores are those of one colour."""
 
     move: str
     visits: int
@@ -180,9 +121,7 @@ def move_infos(found: Sequence[Candidate], game: Game, player: Player, color: in
     sign = 1 if color == BLACK else -1
     infos = []
     for order, c in enumerate(found):
-        chance, least = (
-            won_by(color, player.chance(v, game)) for v in (min(1.0, max(0.0, c.value)), least_value(c, game))
-        )
+        chance, least = (won_by(color, player.chance(v, game)) for v in (c.value, least_value(c, game)))
         mean = Ownership.after(game, [(c.line or [c.move], 1.0)], _PLAYOUTS).score if order < _SCORED else score
         prior = 0.0 if math.isnan(c.prior) else c.prior
         pv = vertices(c.line[:LINE_MOVES] or [c.move], game.size).split()
@@ -195,27 +134,27 @@ def owners_of(found: Sequence[Candidate], game: Game) -> Ownership:
     return Ownership.after(game, [(c.line, float(c.visits)) for c in found[:_SCORED]])
 
 
-def _line(found: Sequence[Candidate], game: Game, player: Player, wish: Wish) -> str:
+def _line(found: Sequence[Candidate], game: Game, player: Player, options: AnalysisOptions) -> str:
     """Format candidates as KataGo does, for the side to play."""
     color = game.to_play
     owners = owners_of(found, game)
     parts = []
-    for info in move_infos(found[: wish.most], game, player, color, owners.score):
+    for info in move_infos(found[: options.most], game, player, color, owners.score):
         text = (
             f"info move {info.move} visits {info.visits} edgeVisits {info.visits} utility {2 * info.winrate - 1:.6f} "
             f"winrate {info.winrate:.6f} scoreMean {info.score:.3f} scoreStdev 0 scoreLead {info.score:.3f} "
             f"scoreSelfplay {info.score:.3f} prior {info.prior:.6f} lcb {info.lcb:.6f} "
             f"utilityLcb {2 * info.lcb - 1:.6f} weight {info.visits} order {info.order} pv {' '.join(info.pv)}"
         )
-        parts.append(text + (f" pvVisits {' '.join([str(info.visits)] * len(info.pv))}" if wish.pv_visits else ""))
+        parts.append(text + (f" pvVisits {' '.join([str(info.visits)] * len(info.pv))}" if options.pv_visits else ""))
     sign = 1 if color == BLACK else -1
-    if wish.root and found:
-        chance = won_by(color, player.chance(min(1.0, max(0.0, found[0].value)), game))
+    if options.root and found:
+        chance = won_by(color, player.chance(found[0].value, game))
         visits = sum(c.visits for c in found)
         parts.append(
             f"rootInfo visits {visits} utility {2 * chance - 1:.6f} winrate {chance:.6f} "
             f"scoreLead {sign * owners.score:.3f}"
         )
-    if wish.ownership:
+    if options.ownership:
         parts.append("ownership " + " ".join(f"{sign * x:.3f}" for x in owners.map[::-1].ravel()))
     return " ".join(parts)

@@ -6,7 +6,7 @@ Start reading at `GtpEngine.handle`. The commands are in the other modules of th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import version
@@ -14,8 +14,9 @@ from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
 from rlgo.go.game import Game
 from rlgo.play.gtp.arguments import take
 from rlgo.play.gtp.lines import format_answer, one_line, printable, split_line
+from rlgo.play.notes import print_bug, print_note
 from rlgo.play.player import Player
-from rlgo.play.session import GameSession, MakePlayer, print_bug, print_note
+from rlgo.play.session import GameSession
 
 Write = Callable[[str], None]
 Handler = Callable[..., str | None]
@@ -119,29 +120,17 @@ class GtpEngine:
         size: int = DEFAULT_SIZE,
         komi: float = DEFAULT_KOMI,
         *,
-        ponders: bool = False,
-        all_alive: bool = False,
-        early_pass: bool = False,
-        make: MakePlayer | None = None,
-        log: Callable[[str], None] | None = None,
         title: str | None = None,
-        ready: Callable[[BaseException | None], None] | None = None,
+        **options: Any,
     ) -> None:
-        """Begin a session on an empty board; see `GameSession` for the parameters. RlgoError for a bad size.
+        """Begin a session on an empty board. RlgoError for a bad size.
 
-        title : what ``name`` tells of the player after "rlgo"; None: the player's name
+        Parameters
+        ----------
+        player, size, komi, options : see `GameSession`
+        title : follows "rlgo" in the answer to ``name``; None: the player's name
         """
-        self.session = GameSession(
-            player,
-            size,
-            komi,
-            ponders=ponders,
-            all_alive=all_alive,
-            early_pass=early_pass,
-            make=make,
-            log=log,
-            ready=ready,
-        )
+        self.session = GameSession(player, size, komi, **options)
         self.session.stop = self._is_interrupted
         self.done = False
         self.has_input: Callable[[], bool] = lambda: True

@@ -1,7 +1,7 @@
-"""KataGo's analysis protocol, which KaTrain speaks: questions as lines of JSON, and answers in the same form.
+"""KataGo's analysis protocol, which KaTrain uses: queries and answers are lines of JSON.
 
-Start reading at `AnalysisEngine.run`. A thread reads the questions; the most urgent one is answered first. Searches of
-all questions share one player, so they come one after another.
+Start reading at `AnalysisEngine.run`. A thread reads the queries; the most urgent one is answered first. All
+queries share one player, so searches run one after another.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.coords import COLORS, from_row_col, from_vertex
 from rlgo.go.game import Game
 from rlgo.play.gtp.kata import check_rules, move_infos, owners_of
+from rlgo.play.notes import print_bug
 from rlgo.play.player import Candidate, won_by
-from rlgo.play.session import REPORT_SECONDS, GameSession, MakePlayer, print_bug
+from rlgo.play.searching import REPORT_SECONDS
+from rlgo.play.session import GameSession
+from rlgo.play.sized_players import MakePlayer
 
-# What requests are answered with, besides themselves.
+# Answers to actions, which repeat the query and add this.
 _ACTIONS: dict[str, dict[str, Any]] = {
     "terminate": {}, "terminate_all": {}, "query_version": {"version": "1.16.0", "git_hash": "rlgo"}, "clear_cache": {},
     "query_models": {"models": []},
@@ -29,7 +32,7 @@ _ACTIONS: dict[str, dict[str, Any]] = {
 
 
 class AnalysisEngine:
-    """Answers questions about positions.
+    """Answers queries about positions.
 
     Parameters
     ----------
@@ -40,110 +43,110 @@ class AnalysisEngine:
     def __init__(self, make: MakePlayer, write: Callable[[str], None]) -> None:
         self._make, self._write = make, write
         self._sessions: dict[int, GameSession] = {}
-        self._questions: queue.PriorityQueue[tuple[int, int, dict[str, Any] | None]] = queue.PriorityQueue()
-        self._open: set[str] = set()  # ids of questions without their last answer
+        self._queries: queue.PriorityQueue[tuple[int, int, dict[str, Any] | None]] = queue.PriorityQueue()
+        self._open: set[str] = set()  # ids of queries without their last answer
         self._stopped: set[str] = set()  # ids of those to be ended
         self._read = 0
 
     def run(self, lines: Iterable[str]) -> None:
-        """Answer all questions, until the lines end."""
+        """Answer all queries, until the lines end."""
         reader = threading.Thread(target=self._read_all, args=(lines,), daemon=True)
         reader.start()
         while True:
-            *_, question = self._questions.get()
-            if question is None:
+            *_, query = self._queries.get()
+            if query is None:
                 break
-            self._answer(question)
+            self._answer(query)
         for session in self._sessions.values():
             session.close()
 
     def _read_all(self, lines: Iterable[str]) -> None:
         try:
-            self._read_each(lines)
+            self._read_lines(lines)
         finally:  # after a bug, too: otherwise `run` would wait for ever
             self._put(1 << 62, None)
 
-    def _read_each(self, lines: Iterable[str]) -> None:
+    def _read_lines(self, lines: Iterable[str]) -> None:
         for line in lines:
             if not line.strip():
                 continue
             try:
-                question = json.loads(line)
-                if not isinstance(question, dict) or not isinstance(question.get("id"), str):
+                query = json.loads(line)
+                if not isinstance(query, dict) or not isinstance(query.get("id"), str):
                     raise ValueError
             except ValueError:
-                self._say({"error": "expected a JSON object with an id"})
+                self._answer_with({"error": "expected a JSON object with an id"})
                 continue
-            if "action" in question:
-                self._act(question)
+            if "action" in query:
+                self._act(query)
                 continue
             try:
-                urgency = -int(question.get("priority", 0))
+                urgency = -int(query.get("priority", 0))
             except (TypeError, ValueError, OverflowError):
-                self._say({"id": question["id"], "error": "priority: expected an integer"})
+                self._answer_with({"id": query["id"], "error": "priority: expected an integer"})
                 continue
-            self._open.add(question["id"])
-            self._put(urgency, question)
+            self._open.add(query["id"])
+            self._put(urgency, query)
 
-    def _put(self, urgency: int, question: dict[str, Any] | None) -> None:
+    def _put(self, urgency: int, query: dict[str, Any] | None) -> None:
         self._read += 1
-        self._questions.put((urgency, self._read, question))
+        self._queries.put((urgency, self._read, query))
 
-    def _act(self, question: dict[str, Any]) -> None:
-        action = question["action"]
+    def _act(self, query: dict[str, Any]) -> None:
+        action = query["action"]
         if not isinstance(action, str) or action not in _ACTIONS:
-            self._say({"id": question["id"], "error": f"action {action!r}: expected one of {', '.join(_ACTIONS)}"})
+            self._answer_with({"id": query["id"], "error": f"action {action!r}: expected one of {', '.join(_ACTIONS)}"})
             return
         if action == "terminate":
-            self._stopped.add(str(question.get("terminateId")))
+            self._stopped.add(str(query.get("terminateId")))
         elif action == "terminate_all":
             self._stopped |= self._open
         elif action == "clear_cache":  # between two searches
-            self._put(-(1 << 62), question)
+            self._put(-(1 << 62), query)
             return
-        self._say({**question, **_ACTIONS[action]})
+        self._answer_with({**query, **_ACTIONS[action]})
 
-    def _answer(self, question: dict[str, Any]) -> None:
-        if "action" in question:  # clear_cache
+    def _answer(self, query: dict[str, Any]) -> None:
+        if "action" in query:  # clear_cache
             for session in self._sessions.values():
                 session.player.new_game()
-            self._say(question)
+            self._answer_with(query)
             return
         try:
-            game = game_of(question)
-            turns = question.get("analyzeTurns", [len(game.moves)])
+            game = game_of(query)
+            turns = query.get("analyzeTurns", [len(game.moves)])
             for turn in turns:
-                self._search(question, game.after(turn), turn)
+                self._search(query, game.after(turn), turn)
         except RlgoError as error:
-            self._say({"id": question["id"], "error": str(error)})
+            self._answer_with({"id": query["id"], "error": str(error)})
         except (TypeError, ValueError, KeyError) as error:
-            self._say({"id": question["id"], "error": f"expected another form: {type(error).__name__}: {error}"})
+            self._answer_with({"id": query["id"], "error": f"expected another form: {type(error).__name__}: {error}"})
         except Exception as error:
             print_bug()
-            self._say({"id": question["id"], "error": f"internal error: {type(error).__name__}"})
-        self._open.discard(question["id"])
-        self._stopped.discard(question["id"])
+            self._answer_with({"id": query["id"], "error": f"internal error: {type(error).__name__}"})
+        self._open.discard(query["id"])
+        self._stopped.discard(query["id"])
 
-    def _search(self, question: Mapping[str, Any], game: Game, turn: int) -> None:
-        """Search a position until it has the visits asked for, and tell what is found meanwhile and at the end."""
+    def _search(self, query: Mapping[str, Any], game: Game, turn: int) -> None:
+        """Search a position up to the visits of the query, with answers meanwhile, if it wants them, and at the end."""
         if game.is_over():
             raise RlgoError(f"turn {turn}: the game is over")
         session = self._session(game.size)
-        most = int(question.get("maxVisits", 500))
+        most = int(query.get("maxVisits", 500))
         session.follow(game)
-        every = question.get("reportDuringSearchEvery")
+        every = query.get("reportDuringSearchEvery")
         found: list[Candidate] = []
 
         def is_over() -> bool:
-            return question["id"] in self._stopped or sum(c.visits for c in session.player.candidates(game)) >= most
+            return query["id"] in self._stopped or sum(c.visits for c in session.player.candidates(game)) >= most
 
         def report(candidates: list[Candidate], _: Game) -> None:
             found[:] = candidates
             if every and not is_over():
-                self._say(self._describe(question, candidates, game, turn, during=True))
+                self._answer_with(self._describe(query, candidates, game, turn, during=True))
 
         session.analyze(report, float(every or REPORT_SECONDS), stop=is_over)
-        self._say(self._describe(question, found, game, turn, during=False))
+        self._answer_with(self._describe(query, found, game, turn, during=False))
 
     def _session(self, size: int) -> GameSession:
         if size not in self._sessions:
@@ -151,10 +154,10 @@ class AnalysisEngine:
         return self._sessions[size]
 
     def _describe(
-        self, question: Mapping[str, Any], found: Sequence[Candidate], game: Game, turn: int, *, during: bool
+        self, query: Mapping[str, Any], found: Sequence[Candidate], game: Game, turn: int, *, during: bool
     ) -> dict[str, Any]:
         player = self._session(game.size).player
-        view = str(question.get("overrideSettings", {}).get("reportAnalysisWinratesAs", "BLACK")).upper()
+        view = str(query.get("overrideSettings", {}).get("reportAnalysisWinratesAs", "BLACK")).upper()
         color = {"BLACK": BLACK, "WHITE": WHITE}.get(view, game.to_play)
         sign = 1 if color == BLACK else -1
         owners = owners_of(found, game)
@@ -174,26 +177,26 @@ class AnalysisEngine:
             "currentPlayer": "B" if game.to_play == BLACK else "W",
         }  # fmt: skip
         answer = {
-            "id": question["id"],
+            "id": query["id"],
             "isDuringSearch": during,
             "turnNumber": turn,
             "moveInfos": infos,
             "rootInfo": root,
         }
-        if question.get("includeOwnership"):
+        if query.get("includeOwnership"):
             answer["ownership"] = [round(sign * float(x), 3) for x in owners.map[::-1].ravel()]
-        if question.get("includePolicy"):
+        if query.get("includePolicy"):
             answer["policy"] = _policy(found, game)
         return answer
 
-    def _say(self, answer: dict[str, Any]) -> None:
+    def _answer_with(self, answer: dict[str, Any]) -> None:
         self._write(json.dumps(answer) + "\n")
 
 
 def _policy(found: Sequence[Candidate], game: Game) -> list[float]:
     """Return the share of the visits of each move, from the top left, then of a pass; -1 where a move is illegal.
 
-    It stands in the place of a network's policy.
+    It replaces a network's policy.
     """
     size = game.size
     total = max(1, sum(c.visits for c in found))
@@ -203,16 +206,16 @@ def _policy(found: Sequence[Candidate], game: Game) -> list[float]:
     return [*(shares.get(p, 0.0) if p in legal else -1.0 for p in points), shares.get(PASS, 0.0)]
 
 
-def game_of(question: Mapping[str, Any]) -> Game:
-    """Return the game that a question is about. RlgoError if it is none that we can play."""
-    size = question["boardXSize"]
-    if size != question.get("boardYSize", size):
-        raise RlgoError(f"boardXSize = {size}, boardYSize = {question['boardYSize']}: expected a square board")
-    check_rules(question.get("rules", "tromp-taylor"))
-    game = Game(size, question.get("komi", DEFAULT_KOMI))
-    stones = [(COLORS[color.lower()], from_vertex(vertex, size)) for color, vertex in question.get("initialStones", [])]
-    moves = [(COLORS[color.lower()], from_vertex(vertex, size)) for color, vertex in question.get("moves", [])]
-    first = question.get("initialPlayer")
+def game_of(query: Mapping[str, Any]) -> Game:
+    """Return the game that a query is about. RlgoError for other rules, and for an illegal move."""
+    size = query["boardXSize"]
+    if size != query.get("boardYSize", size):
+        raise RlgoError(f"boardXSize = {size}, boardYSize = {query['boardYSize']}: expected a square board")
+    check_rules(query.get("rules", "tromp-taylor"))
+    game = Game(size, query.get("komi", DEFAULT_KOMI))
+    stones = [(COLORS[color.lower()], from_vertex(vertex, size)) for color, vertex in query.get("initialStones", [])]
+    moves = [(COLORS[color.lower()], from_vertex(vertex, size)) for color, vertex in query.get("moves", [])]
+    first = query.get("initialPlayer")
     to_play = moves[0][0] if moves else COLORS[first.lower()] if first else BLACK
     if stones or to_play != BLACK:
         game.set_up(stones, to_play)

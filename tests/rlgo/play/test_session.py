@@ -1,4 +1,4 @@
-"""Game sessions: what GTP, the terminal and CGOS have in common, without their protocols."""
+"""Game sessions: what GTP, the terminal and the page have in common, without their protocols."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_player_may_get_ready_during_the_game(monkeypatch: pytest.MonkeyPatch)
     """Moves and other uses of it wait, and its clock does not run before."""
     player, told = Late("E5"), list[BaseException | None]()
     now = [0.0]
-    monkeypatch.setattr("rlgo.play.session.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
     session = GameSession(player, 9, time_settings=TimeSettings(60), ready=told.append)
     assert not session.is_ready
     session.play(at("D4"))
@@ -70,15 +70,14 @@ def test_a_player_may_get_ready_during_the_game(monkeypatch: pytest.MonkeyPatch)
     assert session.name == "scripted"
     assert (told, player.asked, player.games) == ([], [], 0)
 
-    assert session._start is not None
-    wait = session._start.result
+    wait = session._players.wait
 
     def get_ready(seconds: float | None = None) -> None:
-        now[0] += 1_000.0
+        now[0] += 0.0 if player.may.is_set() else 1_000.0
         player.may.set()
         wait(seconds)
 
-    monkeypatch.setattr(session._start, "result", get_ready)
+    monkeypatch.setattr(session._players, "wait", get_ready)
     assert session.genmove() == at("E5")
     assert session.is_ready
     assert (told, player.asked, player.games) == ([None], [WHITE], 1)
@@ -100,26 +99,6 @@ def test_a_player_that_does_not_get_ready() -> None:
     assert moves(session) == "B:D4"
 
 
-@pytest.mark.parametrize("name", ["play", "undo", "new_game", "load", "genmove", "play_all"])
-def test_what_fails_changes_nothing(name: str, tmp_path: Path) -> None:
-    small = tmp_path / "small.sgf"
-    small.write_text("(;SZ[7])")
-    session = GameSession(Scripted("D4", sizes=(9,)))
-    session.play(at("D4"))
-    fail: dict[str, Callable[[], object]] = {
-        "play": lambda: session.play(at("D4")),
-        "undo": lambda: session.undo(2),
-        "new_game": lambda: session.new_game(19),
-        "load": lambda: session.load(small),
-        "genmove": session.genmove,  # to an occupied point
-        "play_all": lambda: session.play_all([(WHITE, at("A1")), (BLACK, at("D4"))]),
-    }
-    with pytest.raises(RlgoError):
-        fail[name]()
-    assert moves(session) == "B:D4"
-    assert session.game.size == 9
-
-
 def test_no_position_is_set_up_after_moves_even_if_an_edit_came_last() -> None:
     session = GameSession(Scripted("D4"))
     session.play(at("D4"))
@@ -130,28 +109,12 @@ def test_no_position_is_set_up_after_moves_even_if_an_edit_came_last() -> None:
     assert session.game.n_played == 0
 
 
-def test_several_moves_at_once() -> None:
-    session = GameSession(Scripted())
-    session.play_all((color, at(v)) for color, v in ((BLACK, "D4"), (WHITE, "pass"), (WHITE, "C3")))
-    assert moves(session) == "B:D4 W:pass W:C3"
-
-
 def test_a_suggestion_is_not_played_and_costs_no_time() -> None:
     session = GameSession(Scripted("C3 G7"), time_settings=TimeSettings(60))
     assert session.suggest() == at("C3")
     assert session.suggest(WHITE) == at("G7")
     assert session.game.moves == []
     assert session.clock.left(BLACK) == session.clock.left(WHITE) == (60, 0)
-
-
-def test_a_new_game_keeps_size_and_komi_unless_they_are_given() -> None:
-    player = Scripted()
-    session = GameSession(player, 7, 5.5)
-    session.play(at("D4", 7))
-    session.new_game()
-    assert (session.game.size, session.game.komi, session.game.moves) == (7, 5.5, [])
-    session.new_game(9, 6.5)
-    assert (session.game.size, session.game.komi, player.games) == (9, 6.5, 3)
 
 
 def test_the_last_search_is_kept() -> None:
@@ -257,13 +220,6 @@ def test_any_thread_may_interrupt_a_search() -> None:
         assert len(session.game.moves) == n
 
 
-def test_a_face_may_stop_searches_in_its_own_way() -> None:
-    session = GameSession(Patient())
-    session.stop = lambda: True
-    session.genmove()
-    assert len(session.game.moves) == 1
-
-
 def test_reports_come_during_a_search_and_at_its_end() -> None:
     """Of the position that is searched, before and after the move is played."""
     reports: list[tuple[list[Candidate], Game]] = []
@@ -295,7 +251,7 @@ def test_players_without_an_opinion_report_nothing() -> None:
 
 def test_the_clock_runs_during_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("rlgo.play.session.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
     player = Scripted("D4 C3")
     play = player.genmove
 
@@ -324,14 +280,6 @@ def test_dead_stones_and_the_result() -> None:
     session.all_alive = True
     assert session.dead() == []
     assert session.result() == session.game.result
-
-
-@pytest.mark.parametrize("early_pass", [False, True])
-def test_cleaning_up_does_not_pass(early_pass: bool) -> None:
-    session = GameSession(Scripted("pass"), komi=0.5, early_pass=early_pass)
-    session.game = from_diagram(SETTLED, WHITE, 0.5)
-    session.play(PASS)
-    assert session.clean_up() not in (PASS, RESIGN)
 
 
 def test_an_early_pass_needs_no_search() -> None:
@@ -375,7 +323,9 @@ def test_records(tmp_path: Path) -> None:
     assert load_sgf(file).moves[:1] == session.game.moves
 
 
-def test_the_end_is_announced_once_a_game() -> None:
+def test_the_end_is_announced_once_a_game(capsys: pytest.CaptureFixture[str]) -> None:
+    """A player that cannot learn from it, as on a full disk, leaves the game as it is."""
+
     class Learner(RandomPlayer):
         def __init__(self) -> None:
             super().__init__(1)
@@ -385,6 +335,7 @@ def test_the_end_is_announced_once_a_game() -> None:
         def end_game(self, game: Game, outcome: float) -> None:
             self.ends.append(len(game.moves))
             self.outcomes.append(outcome)
+            raise RlgoError("the disk is full")
 
     player = Learner()
     session = GameSession(player)
@@ -393,6 +344,7 @@ def test_the_end_is_announced_once_a_game() -> None:
     session.undo()
     session.play(PASS)
     assert player.ends == [2]
+    assert "the disk is full" in capsys.readouterr().err
     session.new_game()
     session.play_all([(BLACK, PASS), (WHITE, PASS)])
     assert player.ends == [2, 2]
@@ -449,14 +401,6 @@ def test_a_player_takes_its_time_from_the_clock_by_its_own_rule() -> None:
     session.genmove()
     assert Timed.told == [None, settings, settings, (BLACK, 5, (60.0, 0))]
     assert session.player.limit == 0.125
-
-
-def test_a_session_says_what_it_is() -> None:
-    session = GameSession(RandomPlayer(1), 7)
-    session.play(at("C3", 7))
-    assert repr(session) == (
-        "<GameSession of <RandomPlayer 'random', any board>: <Game 7x7, komi 7.5, 1 move, White to play>>"
-    )
 
 
 def test_a_session_follows_a_game_that_is_kept_elsewhere() -> None:

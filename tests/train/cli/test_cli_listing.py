@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -83,18 +82,6 @@ def test_a_file_that_is_there_comes_before_a_shipped_one(tmp_path: Path, monkeyp
     assert "games = 123 " not in output(["configs", "quick"], capsys)
     Path("a,b.toml").write_text('player = "uct"\nc = 0.4\n')
     assert "c = 0.4" in output(["configs", "a,b.toml"], capsys)
-
-
-@pytest.mark.parametrize("line", ['password = "secret"', '"password" = "secret"', 'password = """\nsecret"""'])
-def test_a_password_is_not_shown(line: str, tmp_path: Path, capsys: Any) -> None:
-    file = tmp_path / "server.toml"
-    file.write_text(f'host = "a.b"\nport = 1\nuser = "abc"\n{line}\nplayer = "random"\n')
-    file.chmod(0o600)
-    text = output(["configs", str(file)], capsys)
-    assert tomllib.loads(text) == {
-        "host": "a.b", "port": 1, "user": "abc", "password": "(not shown)", "player": "random"
-    }  # fmt: skip
-    assert json.loads(output(["configs", str(file), "--json"], capsys)) == tomllib.loads(text)
 
 
 @pytest.mark.parametrize("argv", [["players", "dyna3"], ["configs", "quik"]], ids=" ".join)

@@ -54,16 +54,3 @@ def test_a_clock_with_time_enough_changes_no_move(monkeypatch: pytest.MonkeyPatc
         expected.append(to_vertex(p, 9))
     for clock, tell in (("", False), ("time_settings 5000000 0 0", False), ("time_settings 5000000 0 0", True)):
         assert self_play(engine(), clock, tell) == expected, clock
-
-
-def test_the_size_changes_with_the_same_settings() -> None:
-    spec = "greedy,seed=1"
-    engine = GtpEngine(make_player(spec, 9), make=lambda size: make_player(spec, size))
-    for size in (13, 9, 19):
-        answer(engine, f"boardsize {size}")
-        assert engine.player.name == "greedy"
-        assert answer(engine, "genmove b") != "PASS"
-    refused = engine.handle("boardsize 7")
-    assert refused is not None
-    assert "no shipped weights for board size 7: expected 9x9 or 13x13 or 19x19" in refused
-    assert engine.game.size == 19

@@ -150,14 +150,6 @@ def test_masks_along_random_games(size: int, games: int):
     assert superko or size > 5
 
 
-def test_superko_is_masked():
-    environment = started(5, moves=TWO_STONES_SENT)
-    free = {naive.vertex((row, col)) for row in range(5) for col in range(5)} - {"A2", "C2", "B2", "D1", "E5", "C1"}
-    assert mask_of(environment, "black_0") == free - {"B1"} | {"pass"}
-    play(environment, "B1")
-    assert environment.rewards["black_0"] == -1
-
-
 # ---------------------------------------------------------------------------------------------
 # How games end
 # ---------------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ from rlgo.go.game import Game
 from rlgo.go.sgf import load_sgf, read_sgf
 from rlgo.play.player import RESIGN, Candidate, Player, RandomPlayer
 from rlgo.play.session import GameSession
-from train.play.terminal import PLAIN, Style, TerminalGame, play_in_terminal, style_of
+from train.play.terminal.game import TerminalGame, play_in_terminal
+from train.play.terminal.screen import PLAIN, Style, style_of
 from train.players.spec import make_player
 
 
@@ -488,7 +489,7 @@ def test_the_board_does_not_wait_for_the_engine(monkeypatch: pytest.MonkeyPatch)
 
     written: list[str] = []
     lines = iter(["C3", "quit"])
-    monkeypatch.setattr("train.play.terminal._PATIENCE", 0)
+    monkeypatch.setattr("train.play.terminal.game._PATIENCE", 0)
     session = GameSession(Late("C4"), 5, ready=lambda _: None)
     TerminalGame(session, BLACK, lambda _: next(lines), write).run()
     assert "\n 5 . . . . . 5\n" in written[1]

@@ -63,7 +63,7 @@ def test_text_of_all_players() -> None:
 def test_text_of_all_configs() -> None:
     lines = configs_text().splitlines()
     assert max(map(len, lines)) <= 80
-    for kind in ("", "players", "sweeps", "tournaments", "experiments", "cgos"):
+    for kind in ("", "players", "sweeps", "tournaments", "experiments"):
         for name in list_configs(kind):
             assert any(line.startswith(f"  {name} ") for line in lines), name
 

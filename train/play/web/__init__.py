@@ -1,6 +1,15 @@
-"""The web page's server: `rlgo web`.
+"""The web page and its server: `rlgo web`.
 
-Start reading at `app.create_app`, then `tab.Tab`, which is one browser tab with its game. A request travels
-`guard` → `socket` (or `endpoints`) → `tab` → `searcher` → `rlgo.play.session.GameSession`; the answers' shapes are in
-`requests` and `answers`, and in docs/web-api.md. The page itself is in `static/`.
+A request travels `server.guard` → `server.socket` (or `server.endpoints`) → `tab.tab` → `searching.searcher` →
+`rlgo.play.session.GameSession`. Each package imports only those before it:
+
+- `options`: settings of the server, limits of a tab.
+- `messages`: the page's requests, validated (`requests`), and positions and values as it gets them. The types of all
+  messages to the page are in `page/src/types.ts`.
+- `access`: the player specs and files that a request may use.
+- `searching`: searches in threads, which take turns and report while they run.
+- `tab`: a browser tab, with its game, its searches and its reviews. Start reading at `tab.Tab.handle`.
+- `server`: access by token, the WebSocket, HTTP, the process. Start reading at `app.create_app`.
+
+The page's sources are in `page/`, the page itself in `static/`.
 """

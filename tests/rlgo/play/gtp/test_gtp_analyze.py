@@ -7,7 +7,7 @@ from gtp_controller import Controller, Scripted, Thinker
 
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
-from rlgo.play.gtp.analyze import info_line
+from rlgo.play.gtp.analyze import AnalysisOptions, info_line
 from rlgo.play.player import Candidate, RandomPlayer
 
 BLACKS_INFO = (
@@ -39,7 +39,10 @@ def test_analysis_is_for_the_colour_to_play() -> None:
 
 @pytest.mark.parametrize("args", ["x", "b x", "b -5", "interval", "b 1.5", "b 99999999", "avoid b A1 3"])
 def test_analysis_refused(args: str) -> None:
-    assert Controller(Thinker()).fail(f"lz-analyze {args}") == "syntax error: expected [COLOR] [CENTISECONDS]"
+    assert (
+        Controller(Thinker()).fail(f"lz-analyze {args}")
+        == "syntax error: expected [COLOR] [CENTISECONDS] [KEY VALUE]..."
+    )
 
 
 def test_analysis_goes_on_until_there_is_input() -> None:
@@ -92,6 +95,11 @@ def test_players_without_an_opinion_are_analysed_in_silence() -> None:
 
 
 def test_values_without_bounds_are_reported_within_them() -> None:
-    info = info_line([Candidate(PASS, 1.2, 1, [PASS]), Candidate(PASS, -0.1, 1, [PASS])], Game(9), RandomPlayer())
+    info = info_line(
+        [Candidate(PASS, 1.2, 1, [PASS]), Candidate(PASS, -0.1, 1, [PASS])],
+        Game(9),
+        RandomPlayer(),
+        AnalysisOptions(BLACK),
+    )
     assert "winrate 10000 lcb 10000 order 0" in info
     assert "winrate 0 lcb 0 order 1" in info

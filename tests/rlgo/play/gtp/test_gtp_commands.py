@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from gtp_controller import Controller, Scripted
@@ -12,7 +11,6 @@ from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, WHITE
 from rlgo.go.coords import from_vertex
 from rlgo.go.draw import board_text
-from rlgo.go.game import Game
 from rlgo.go.sgf import read_sgf
 from rlgo.play.gtp import GtpEngine
 from rlgo.play.player import RandomPlayer
@@ -291,34 +289,6 @@ def test_who_plays_first_in_a_record(sgf: str, to_play: int) -> None:
     assert (game.to_play, game.komi, game.moves) == (to_play, 0.5, [])
     with pytest.raises(RlgoError, match="no move to undo"):
         game.undo()
-
-
-def test_a_player_is_told_of_the_end_of_a_game_once(capsys):
-    class Learner(RandomPlayer):
-        ends: ClassVar[list[int]] = []
-
-        def end_game(self, game: Game, _outcome: float) -> None:
-            self.ends.append(len(game.moves))
-            raise RlgoError("the disk is full")
-
-    engine = GtpEngine(Learner(1), 9)
-    for line in ("play b e5", "play w pass", "play b pass", "undo", "undo", "play w pass", "play b pass"):
-        assert engine.handle(line) == "=\n\n", line
-    assert Learner.ends == [3]
-    assert "the disk is full" in capsys.readouterr().err
-    engine.handle("clear_board")
-    engine.handle("play b pass")
-    engine.handle("play w pass")
-    assert Learner.ends == [3, 2]
-
-
-def test_a_bug_at_the_end_of_a_game_leaves_the_move(capsys: pytest.CaptureFixture[str]) -> None:
-    gtp = Controller()
-    gtp.engine.player.end_game = lambda *_: 1 / 0  # type: ignore[assignment, method-assign, return-value]
-    gtp.ok("play b pass")
-    assert gtp.ok("play w pass") == ""
-    assert len(gtp.game.moves) == 2
-    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_undo_goes_on_before_stones_that_a_record_adds(tmp_path):

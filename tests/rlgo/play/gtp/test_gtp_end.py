@@ -32,27 +32,6 @@ def test_dead_stones_do_not_count() -> None:
     assert gtp.ok("final_score") == f"B+{as_it_stands + 13:g}"
 
 
-def test_all_stones_are_alive_where_that_is_agreed() -> None:
-    gtp = settled(all_alive=True)
-    assert gtp.ok("final_status_list dead") == ""
-    assert "B2" in gtp.ok("final_status_list alive")
-    assert gtp.ok("final_score") == gtp.game.result
-
-
-def test_a_won_game_may_be_ended_early() -> None:
-    """After a pass, where the dead stone does not matter; but not where all stones are alive, or the game is lost."""
-
-    def answer(**options: Any) -> str:
-        gtp = settled(**options)
-        gtp.engine.session.game.to_play = WHITE
-        gtp.ok("play w pass")
-        return gtp.ok("genmove b")
-
-    assert answer(early_pass=True) == "PASS"
-    assert answer() == "C1"
-    assert answer(komi=40.0, early_pass=True) == "C1"
-
-
 def test_cleaning_up_takes_dead_stones_off() -> None:
     """It does not pass while there is one, whatever its player wants."""
     gtp = settled()

@@ -9,10 +9,9 @@ import pytest
 from gtp_controller import Controller, Thinker
 
 from rlgo.go.game import Game
-from rlgo.play.gtp import GtpEngine
 from rlgo.play.gtp.queries import AnalysisEngine, game_of
 from rlgo.play.ownership import Ownership, areas
-from rlgo.play.player import Candidate, RandomPlayer
+from rlgo.play.player import Candidate
 
 SIZE = 5
 
@@ -102,12 +101,6 @@ def test_what_is_known_without_a_search() -> None:
     assert len(owners) == size * size
     policy = [float(x) for x in words[words.index("policy") + 1 : words.index("policyPass")]]
     assert sum(policy) + float(words[words.index("policyPass") + 1]) == pytest.approx(1, abs=1e-3)
-
-
-def test_the_name_tells_the_level() -> None:
-    assert GtpEngine(RandomPlayer(1), SIZE, title="level 3").handle("name") == "= rlgo level 3\n\n"
-    assert GtpEngine(RandomPlayer(1), SIZE, title="").handle("name") == "= rlgo\n\n"
-    assert GtpEngine(RandomPlayer(1), SIZE).handle("name") == "= rlgo random\n\n"
 
 
 # --- the analysis protocol ---

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
-from gtp_controller import CORE, Controller, Scripted, Thinker
+from gtp_controller import CORE, Controller, Scripted
 
 from rlgo.base.errors import RlgoError
 from rlgo.play.gtp import GtpEngine, Stream, command
@@ -64,22 +63,6 @@ def test_players_that_fail(capsys: pytest.CaptureFixture[str]) -> None:
     assert out == ""
     assert "Traceback" in err
     assert gtp.ok("genmove w") == "E5"
-
-
-def test_an_interrupt_ends_a_search() -> None:
-    player = Thinker()
-    engine = GtpEngine(player)
-    play = player.think
-
-    def think(stop: Any) -> None:
-        play(lambda: (player.steps == 20 and engine.interrupt()) or stop())
-
-    player.think = think  # type: ignore[method-assign]
-    assert engine.handle("genmove b") == "= A1\n\n"
-    assert player.steps == 20
-    player.think = play  # type: ignore[method-assign]
-    engine.handle("genmove w")
-    assert player.steps == 10_020  # the next command is not interrupted
 
 
 def test_a_log_that_cannot_be_written_ends_nothing() -> None:
@@ -177,11 +160,3 @@ def test_the_example_of_the_documentation() -> None:
         gtp = Controller()
         gtp.ok("play b D4")
         assert gtp.ok("my-move-number") == "1"
-
-
-def test_engines_say_what_they_are() -> None:
-    gtp = Controller(RandomPlayer(1), size=7)
-    assert repr(gtp.engine) == (
-        "<GtpEngine over <GameSession of <RandomPlayer 'random', any board>: "
-        "<Game 7x7, komi 7.5, 0 moves, Black to play>>>"
-    )

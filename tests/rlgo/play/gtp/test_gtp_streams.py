@@ -193,14 +193,3 @@ def test_nobody_ponders_after_the_end() -> None:
     engine.handle("play w pass")
     engine.handle("genmove b")
     engine.ponder(lambda: True)
-
-
-def test_pondering_that_fails_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
-    player = Thinker()
-    engine = GtpEngine(player, ponders=True)
-    engine.handle("genmove b")
-    player.think = lambda _stop: 1 / 0  # type: ignore[assignment, return-value]
-    for _ in range(3):
-        engine.ponder(lambda: True)
-    assert capsys.readouterr().err.count("ZeroDivisionError") == 1
-    assert engine.handle("play w J9") == "=\n\n"

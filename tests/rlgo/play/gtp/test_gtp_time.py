@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from gtp_controller import Controller, Scripted
 
-from rlgo.go.board import BLACK, WHITE
 from rlgo.go.game import Game
 
 
@@ -64,27 +63,3 @@ def test_players_get_their_share_of_the_time(settings: str, left: str, expected:
 )
 def test_times_that_are_none(line: str) -> None:
     assert Controller().fail(line).startswith("syntax error: expected")
-
-
-def test_the_engine_counts_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody tells what time is left, it is what the moves took; a new game begins with all of it."""
-    now = [0.0]
-    monkeypatch.setattr("rlgo.play.session.time.monotonic", lambda: now[0])
-    player = Timed()
-    play = player.genmove
-
-    def slow(game: Game) -> int:
-        now[0] += 20
-        return play(game)
-
-    player.genmove = slow  # type: ignore[method-assign]
-    gtp = Controller(player)
-    gtp.ok("time_settings 60 0 0")
-    for command in ("genmove b", "reg_genmove b", "genmove b"):  # reg_genmove is not played: no clock runs
-        gtp.ok(command)
-    first, second, third = (given or 0.0 for given in player.given)
-    assert second == third < first
-    assert gtp.engine.session.clock.left(BLACK) == (20, 0)
-    assert gtp.engine.session.clock.left(WHITE) == (60, 0)
-    gtp.ok("clear_board")
-    assert gtp.engine.session.clock.left(BLACK) == (60, 0)

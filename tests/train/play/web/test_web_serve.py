@@ -9,18 +9,16 @@ import signal
 import socket
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from rlgo.base.errors import RlgoError
 from train.cli.main import main
 from train.play.web.options import Limits, Options
-from train.play.web.serve import in_background, serve
+from train.play.web.server.serve import in_background, serve
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -51,18 +49,6 @@ def test_a_message_that_is_too_long_is_refused_and_a_longer_one_ends_the_connect
         with pytest.raises(ConnectionClosed) as closed:
             list(iter(tab.recv, None))
     assert closed.value.rcvd.code == 1009
-
-
-def test_strangers(session):
-    address = session.partition("?")[0]
-    for url, headers in ((address, {}), (f"{address}?token=x", {}), (session, {"Origin": "http://evil.example"})):
-        with pytest.raises(InvalidStatus) as refused:
-            connect(url, additional_headers=headers)
-        assert refused.value.response.status_code == 403
-    with pytest.raises(urllib.error.HTTPError) as forbidden:
-        urllib.request.urlopen(address.replace("ws://", "http://"))
-    assert forbidden.value.code == 403
-    assert "server" not in {name.lower() for name in forbidden.value.headers}
 
 
 def test_an_address_that_is_taken():
@@ -100,7 +86,7 @@ def test_mistakes_are_one_line(arguments, error, capsys, monkeypatch, tmp_path):
 
 def test_without_the_extra_one_line_says_so(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "train.play.web.serve")
+    monkeypatch.delitem(sys.modules, "train.play.web.server.serve")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["web"]) == 2
     assert "pip install 'rlgo[web]'" in capsys.readouterr().err

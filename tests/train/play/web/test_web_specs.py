@@ -10,10 +10,10 @@ from web_tools import SMALL
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import checkpoints_dir
-from train.play.web.answers import Players
-from train.play.web.files import Records, WeightFiles, confined, names_below
+from train.play.web.access.files import Records, WeightFiles, confined, names_below
+from train.play.web.access.menu import SLIDERS, players_menu
+from train.play.web.access.specs import Specs
 from train.play.web.options import Options
-from train.play.web.specs import SLIDERS, Specs, players_menu
 from train.players.keys import PLAYERS
 
 
@@ -30,9 +30,9 @@ def specs() -> Specs:
         ("/etc/passwd", "player '/etc/passwd': expected one of"),
         ("configs/players/random.toml", "player 'configs/players/random.toml': expected one of"),
         ("random.toml", "player 'random.toml': expected one of"),
-        ("greedy,weights=/etc/passwd", "weights '/etc/passwd': expected a name"),
-        ("greedy,weights=../x.npz", "weights '../x.npz': expected a name"),
-        ("dyna2,long=/etc/passwd", "weights '/etc/passwd': expected a name"),
+        ("greedy,weights=/etc/passwd", "weights '/etc/passwd': expected the name"),
+        ("greedy,weights=../x.npz", "weights '../x.npz': expected the name"),
+        ("dyna2,long=/etc/passwd", "weights '/etc/passwd': expected the name"),
         ("dyna2,long_learn=on,long_save=x.npz", "player dyna2: long_save: not available here"),
         ("puct,network=x.onnx", "network = x.onnx: expected 13x13 or 19x19 or 9x9 or none"),
         ("os:getcwd", "player 'os:getcwd': expected one of"),
@@ -43,7 +43,7 @@ def specs() -> Specs:
         ("table_search,sims=1e6", "player table_search: simulations = 1e+06: expected at most 20000"),
         ("heuristic_mc_rave,first=gtp:touch /tmp/x", "prior_search = gtp:touch /tmp/x: expected a td_search or dyna2"),
         ("heuristic_mc_rave,first=x.toml", "prior_search = x.toml: expected a td_search or dyna2"),
-        ("heuristic_mc_rave,first=dyna2;long=/etc/passwd", "weights '/etc/passwd': expected a name"),
+        ("heuristic_mc_rave,first=dyna2;long=/etc/passwd", "weights '/etc/passwd': expected the name"),
         ("heuristic_mc_rave,first=dyna2;long=9x9-1M", "prior_search = dyna2;long=9x9-1M: expected no weight file"),
         ("heuristic_mc_rave,first=dyna2;long_learn=on;long_save=x", "player dyna2: long_save: not available"),
         ("mc_rave,patterns=x.npz", "patterns = x.npz: expected 9x9"),
@@ -91,7 +91,7 @@ def test_weight_files_by_name(tmp_path):
     (tmp_path / "in" / "damaged.npz").write_bytes(b"x")
     (tmp_path / "in" / "link.npz").symlink_to(tmp_path / "outside.npz")
     files = WeightFiles((tmp_path / "in",))
-    names = [file.name for file in files.list(9)]
+    names = [file.name for file in files.list() if file.weights.features.size == 9]
     assert names == ["9x9-100M", "9x9-10M", "9x9-1M", "9x9-liberties-5M", "deep/other.npz", "mine.npz"]
     assert [file.name for file in files.list() if file.is_default] == ["13x13-1M", "19x19-2M", "9x9-100M"]
     assert files.find("deep/other.npz").path == tmp_path / "in" / "deep" / "other.npz"
@@ -123,29 +123,30 @@ def test_records_that_cannot_be_read_are_not_written(tmp_path):
     records = Records((tmp_path,))
     for name, data in (("x.sgf", b"no record"), ("x.txt", b"(;SZ[5])"), (".x.sgf", b"(;SZ[5])")):
         with pytest.raises(RlgoError):
-            records.write(name, data, False)
+            records.write(name, data)
     assert list(tmp_path.iterdir()) == []
-    records.write("a/x.sgf", b"(;SZ[5])", False)
+    records.write("a/x.sgf", b"(;SZ[5])")
     assert Path(tmp_path / "a" / "x.sgf").read_bytes() == b"(;SZ[5])"
     with pytest.raises(RlgoError, match="expected at most 3 bytes"):
         records.read("a/x.sgf", 3)
 
 
 def test_the_menu_has_every_player_and_what_a_slider_needs():
-    menu = Players.model_validate({"players": players_menu()})
-    assert [player.name for player in menu.players] == list(PLAYERS)
-    keys = {(player.name, key.name): key for player in menu.players for key in player.keys}
+    menu = players_menu()
+    assert [player["name"] for player in menu] == list(PLAYERS)
+    keys = {(player["name"], key["name"]): key for player in menu for key in player["keys"]}
     k = keys["mc_rave", "rave_k"]
-    assert (k.aliases, k.kind, k.default, k.range.scale, k.range.default) == (["k"], "number", "10000", "log", 10_000)
-    assert keys["td_search", "policy_plies"].choices == ["never"]
-    assert keys["td_search", "lambda"].range.high == 1
-    assert keys["mc_rave", "schedule"].kind == "choice"
-    assert "minimum_mse" in keys["mc_rave", "schedule"].choices
-    assert keys["greedy", "weights"].kind == keys["dyna2", "long_term"].kind == "weights"
-    assert keys["dyna2", "sizes"].kind == "sizes"
-    assert keys["mc_rave", "save"].kind == "switch"
-    strength = keys["rlgo", "strength"]
-    assert (strength.kind, strength.default, strength.range.low, strength.range.high) == ("integer", "", 1, 10)
+    assert (k["aliases"], k["kind"], k["default"]) == (["k"], "number", "10000")
+    assert (k["range"]["scale"], k["range"]["default"]) == ("log", 10_000)
+    assert keys["td_search", "policy_plies"]["choices"] == ["never"]
+    assert keys["td_search", "lambda"]["range"]["high"] == 1
+    assert "minimum_mse" in keys["mc_rave", "schedule"]["choices"]
+    kinds = {
+        ("mc_rave", "schedule"): "choice", ("greedy", "weights"): "weights", ("dyna2", "long_term"): "weights",
+        ("dyna2", "sizes"): "sizes", ("mc_rave", "save"): "switch", ("rlgo", "strength"): "integer",
+    }  # fmt: skip
+    assert {key: keys[key]["kind"] for key in kinds} == kinds
+    assert [keys["rlgo", "strength"]["range"][end] for end in ("low", "high")] == [1, 10]
     assert {name for kind in PLAYERS.values() for name in kind.fields()} >= set(SLIDERS)
     for slider in SLIDERS.values():
         assert slider.low < slider.high

@@ -20,9 +20,9 @@ from rlgo.go.game import Game
 from rlgo.go.sgf import read_sgf
 from rlgo.network.parameters import KINDS
 from rlgo.play.ownership import Ownership
+from train.play.web.messages.positions import game_of
+from train.play.web.messages.requests import Position
 from train.play.web.options import Limits
-from train.play.web.positions import game_of
-from train.play.web.requests import Position
 
 
 def engine(answers: str):
@@ -130,7 +130,7 @@ def test_engine_against_engine_and_pause(page, monkeypatch):
 
 
 def test_engines_do_not_play_for_ever(monkeypatch):
-    monkeypatch.setattr("train.play.web.tab._PACE_SECONDS", 0.0)
+    monkeypatch.setattr("train.play.web.tab.tab._PACE_SECONDS", 0.0)
 
     def any_legal(game: Game) -> int:  # never passes
         return next((p for p in game.legal_moves() if p != PASS), PASS)
@@ -282,6 +282,8 @@ def test_score(page):
     assert (answer["result"], answer["score"], answer["dead"]) == ("B+24.5", 24.5, [])
     assert answer["wins"] == pytest.approx(owned.wins, abs=1e-4)
     assert answer["ownership"] == owned.map.round(3).tolist()
+    assert answer["area"]["black"] - answer["area"]["white"] - 0.5 == answer["score"]
+    assert abs(sum(map(sum, answer["ownership"])) - 0.5 - answer["estimate"]) < 0.1
 
 
 def test_a_record_states_the_result_without_dead_stones(page):
@@ -326,18 +328,18 @@ def test_records_in_folders(tmp_path):
         assert b"B[cc];W[db]" in (first / "new.sgf").read_bytes()
         assert "exists already" in page.refused("save", file="new.sgf")
         page.do("undo", moves=1)
-        page.ask("save", file="new.sgf", overwrite=True)
-        assert b"W[db]" not in (first / "new.sgf").read_bytes()
-        assert client.get("/api/sgf").json() == {"files": ["new.sgf", "old/game.sgf"]}
+        page.ask("save", file="newer.sgf")
+        assert b"W[db]" not in (first / "newer.sgf").read_bytes()
+        assert client.get("/api/sgf").json() == {"files": ["new.sgf", "newer.sgf", "old/game.sgf"]}
         for name in ("../secret.sgf", str(tmp_path / "secret.sgf"), "old/../../secret.sgf", "", "\0", "old", "x.txt"):
             assert page.ask("load", file=name)["type"] == "error"
-            assert page.ask("save", file=name, overwrite=True)["type"] == "error"
-    assert sorted(path.name for path in tmp_path.rglob("*.sgf")) == ["game.sgf", "new.sgf", "secret.sgf"]
+            assert page.ask("save", file=name)["type"] == "error"
+    assert sorted(path.name for path in tmp_path.rglob("*.sgf")) == ["game.sgf", "new.sgf", "newer.sgf", "secret.sgf"]
     assert "B[aa]" in (tmp_path / "secret.sgf").read_text()
 
 
 def test_ownership_follows_the_game_and_the_search(page, monkeypatch):
-    monkeypatch.setattr("train.play.web.watch.TOLD_SECONDS", 0.0)
+    monkeypatch.setattr("train.play.web.searching.watch.SO_FAR_SECONDS", 0.0)
     stand_in(monkeypatch, endless=Endless)
     page.do("new", size=5, komi=0.5, black="human", white="human")
     page.ask("ownership")
@@ -386,16 +388,6 @@ def test_a_human_loses_on_time(page):
     assert page.do("play", move="C3")["result"] is None
     page.do("undo", moves=1)
     assert page.do("resign")["result"] == "W+R"
-
-
-def test_the_score_adds_up(page):
-    page.do("new", size=5, komi=0.5, black="human", white="human")
-    page.do("play", move="C3")
-    for _ in range(2):
-        page.do("play", move="pass")
-    score = page.ask("score")
-    assert score["area"]["black"] - score["area"]["white"] - 0.5 == score["score"]
-    assert abs(sum(map(sum, score["ownership"])) - 0.5 - score["estimate"]) < 0.1
 
 
 # ---------------------------------------------------------------------------------------------
@@ -452,16 +444,6 @@ def test_two_searches_side_by_side(page, monkeypatch):
     page.until("search", lambda m: m["role"] == "b" and not m["final"])
     page.ask("stop")
     page.until("search", lambda m: m["role"] == "b" and m["final"])
-
-
-def test_without_watching_only_results_are_sent(page, monkeypatch):
-    stand_in(monkeypatch, endless=Endless)
-    page.ask("watch", on=False)
-    page.ask("search", player="endless")
-    page.until("state", lambda m: m["doing"] == "searching")
-    page.ask("stop")
-    first = page.until("search")
-    assert first["final"]
 
 
 def test_a_change_of_the_game_ends_the_search_for_its_next_move(page, monkeypatch):

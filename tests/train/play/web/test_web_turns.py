@@ -7,13 +7,13 @@ import threading
 
 import numpy as np
 import pytest
+from web_tools import check_fields
 
 from rlgo.go.game import Game
 from rlgo.play.player import Player, SearchStatistics
-from train.play.web.answers import Search
-from train.play.web.threads import Workers
-from train.play.web.turns import Turn, Turns
-from train.play.web.watch import SEND_SECONDS, Subject, Watch
+from train.play.web.searching.threads import Workers
+from train.play.web.searching.turns import Turn, Turns
+from train.play.web.searching.watch import SEND_SECONDS, Subject, Watch
 
 
 class Clock:
@@ -124,7 +124,7 @@ def test_ten_messages_a_second():
         watch.look()
     assert len(sent) == pytest.approx(10 / SEND_SECONDS, rel=0.15)
     message = json.loads(sent[0])
-    Search.model_validate_json(sent[0])
+    check_fields("Search", message)
     assert (message["role"], message["number"], message["moves"]) == ("a", 7, ["A1", "B1"])
     assert message["columns"] == {"value": [0.1235, None], "visits": [1, 0]}
     assert message["lines"] == {"A1": ["A1", "B1"]}
@@ -172,7 +172,7 @@ def test_switched_off_it_does_nothing_until_the_end():
     assert (player.looks, sent) == (0, [])
     last = watch.finish(-1)
     assert (last["final"], last["chosen"]) == (True, "resign")
-    Search.model_validate_json(json.dumps(last))
+    check_fields("Search", last)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -191,21 +191,6 @@ def test_a_worker_runs_one_thing_after_another():
     worker.close()
     thread.join(10)
     assert not thread.is_alive()
-
-
-def test_a_worker_outlives_what_nobody_waits_for():
-    worker, begun, go_on = Workers("w"), threading.Event(), threading.Event()
-
-    def work() -> bool:
-        begun.set()
-        return go_on.wait(10)
-
-    under_way, to_come = worker.submit(work), worker.submit(lambda: 1 // 0)
-    begun.wait(10)
-    assert not under_way.cancel()
-    assert to_come.cancel()
-    go_on.set()
-    assert worker.submit(lambda: 5).result(10) == 5
 
 
 def test_workers_share_the_work():

@@ -7,7 +7,7 @@ import { compact } from "./chart";
 import { Button, type Column, Fact, NumberField, percent, Segments, Table, whole } from "./controls";
 import { toVertex } from "./go";
 import { heatOf, Legend, QUANTITIES, quantitiesOf, valueOf } from "./heat";
-import { Navigation } from "./play";
+import { Navigation } from "./navigation";
 import { parseSpec, PlayerField, SettingSliders } from "./players";
 import { doing, game, hello, searches } from "./server";
 import * as table from "./table";
@@ -151,7 +151,7 @@ function Best({ side, result, quantity }: { side: Side; result: Search | null; q
       isMarked={(row) => row.index === 0}
       onHover={(row) => (hovered.value = row?.move ?? null)}
       empty="No search of this position yet."
-      room={ROWS}
+      minRows={ROWS}
     />
   );
 }

@@ -167,7 +167,7 @@ interface TableProps<Row> {
   onHover?: (row: Row | null) => void;
   onPick?: (row: Row) => void;
   empty: string;
-  room?: number; // rows to keep room for, so that nothing moves when they come
+  minRows?: number; // height of the table in rows, so that nothing moves when they come
 }
 
 const HEAD_PIXELS = 33;
@@ -179,7 +179,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
   const [sort, setSort] = useState<[string, -1 | 1]>(["", -1]);
   const column = columns.find((c) => c.key === sort[0]);
   const sorted = column ? [...rows].sort((a, b) => compare(column.value(a), column.value(b), sort[1])) : rows;
-  const height = props.room ? { height: `${HEAD_PIXELS + props.room * ROW_PIXELS}px` } : undefined;
+  const height = props.minRows ? { height: `${HEAD_PIXELS + props.minRows * ROW_PIXELS}px` } : undefined;
   const state = (key: string): "ascending" | "descending" | "none" =>
     key !== sort[0] ? "none" : sort[1] > 0 ? "ascending" : "descending";
   return (

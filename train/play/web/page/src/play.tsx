@@ -1,20 +1,21 @@
 // Play: the game, whoever plays it.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { Board } from "./board";
 import { Chart } from "./chart";
-import { Button, clockText, Fact, Icon, percent } from "./controls";
-import { capital, fromVertex, NO_POINT, toVertex, type ColorName } from "./go";
+import { Button, Fact, Icon, percent } from "./controls";
+import { capital, fromVertex, NO_POINT, toVertex } from "./go";
+import { Info } from "./info";
+import { Navigation } from "./navigation";
 import { showError } from "./notices";
 import { NewGame, openNewGame } from "./newgame";
-import { parseSpec } from "./players";
-import { Info } from "./review";
-import { doing, game, hello, ownership, showOwnership, wantsOwnership } from "./server";
-import { beep } from "./sound";
+import { OwnershipSwitch, scoreText, shownOwners } from "./ownership";
+import { Seat, seatText } from "./seat";
+import { doing, game, hello } from "./server";
 import * as table from "./table";
-import type { Clock as ClockOf, Stones } from "./types";
+import type { Stones } from "./types";
 import { variationMarks, Variations } from "./variations";
 import { show } from "./views";
 
@@ -85,30 +86,6 @@ export function PlayView(): JSX.Element {
   );
 }
 
-export function boardLabel(): string {
-  const now = game.value;
-  const size = now?.size ?? hello.value?.size ?? 9;
-  return `Go board, ${size} by ${size}. ${now ? `${capital(now.to_play)} to play.` : ""}`;
-}
-
-/** Who will own each point, if that is wanted and known of the position shown. */
-export function shownOwners(): number[] | undefined {
-  const known = ownership.value;
-  return known && known.at === game.value?.at && known.ownership.length === game.value.size ? known.ownership.flat() : undefined;
-}
-
-const scoreText = (score: number): string => (score === 0 ? "even" : `${score > 0 ? "Black" : "White"} +${Math.abs(score).toFixed(1)}`);
-
-export function OwnershipSwitch(): JSX.Element {
-  const known = shownOwners() && ownership.value;
-  return (
-    <label class="check" title="Squares: who will own each point: by playouts, during a search after its best lines, or by its network. Key: e">
-      <input type="checkbox" checked={wantsOwnership.value} onChange={(event) => showOwnership(event.currentTarget.checked)} />
-      Ownership {known && <span class="muted">{known.source === "network" ? "by the network" : "mean of playouts"}: {scoreText(known.score)}</span>}
-    </label>
-  );
-}
-
 /** The board of the game, where people play. */
 export function GameBoard(): JSX.Element {
   const size = game.value?.size ?? hello.value?.size ?? 9;
@@ -117,7 +94,7 @@ export function GameBoard(): JSX.Element {
     <Board
       size={size}
       stones={table.stones.value}
-      label={boardLabel()}
+      label={table.boardLabel()}
       last={table.lastPoint.value}
       turn={table.isHumanTurn.value ? table.turn.value : 0}
       marks={variationMarks()}
@@ -142,108 +119,6 @@ function statusText(): string {
   if (engine === "searching" || engine === "waiting") return `${capital(now.to_play)} is thinking …`;
   if (now.at < now.moves.length) return `After move ${now.at} of ${now.moves.length}`;
   return `${capital(now.to_play)} to play${now.paused ? " (paused)" : ""}`;
-}
-
-function Seat({ color }: { color: ColorName }): JSX.Element {
-  const now = game.value;
-  const isTurn = now !== null && !now.is_over && now.to_play === color;
-  const seat = now?.seats[color] ?? "";
-  const name = now?.info[color === "black" ? "PB" : "PW"];
-  const rank = now?.info[color === "black" ? "BR" : "WR"];
-  return (
-    <div class={isTurn ? "player turn" : "player"}>
-      <span class={`dot ${color}`} aria-hidden="true" />
-      <div>
-        <div class="name" title={seat}>
-          {capital(color)}
-          {now && `: ${name ? [name, rank].filter(Boolean).join(" ") : seatText(seat)}`}
-        </div>
-        <div class="muted">
-          {now && `${now.captures[color]} captured`}
-          {name && seat !== "human" && `; ${seat} plays on`}
-        </div>
-      </div>
-      <Clock color={color} runs={isTurn && doing.value.game === "searching"} />
-    </div>
-  );
-}
-
-/** A seat in a player's words: "rlgo, level 3". */
-function seatText(seat: string): string {
-  const { name, settings } = parseSpec(seat);
-  const rest = settings.map(([key, value]) => (key === "strength" ? `level ${value}` : `${key}=${value}`));
-  return [name, ...rest].join(", ");
-}
-
-const SOON = 10; // seconds from which on a human hears the clock
-
-/** What is left after some seconds: of the main time, and then of one period after another. */
-function leftAfter(clock: ClockOf, gone: number): { seconds: number; stones: number } {
-  let [seconds, stones] = [clock.seconds - gone, clock.stones];
-  if (!stones && seconds < 0 && clock.period) [seconds, stones] = [seconds + clock.period, clock.periods || clock.period_stones];
-  while (clock.periods && stones > 1 && seconds < 0) [seconds, stones] = [seconds + clock.period, stones - 1];
-  return { seconds, stones };
-}
-
-/** A clock as the server told it, less what has gone by since. */
-function Clock({ color, runs }: { color: ColorName; runs: boolean }): JSX.Element | null {
-  const clock = game.value?.clocks[color] ?? null;
-  const started = useRef(0);
-  const beeped = useRef(0);
-  const [, redraw] = useState(0);
-  const isRunning = clock !== null && (runs || clock.runs);
-  useEffect(() => {
-    started.current = performance.now();
-    if (!isRunning) return;
-    const timer = setInterval(() => redraw((n) => n + 1), 200);
-    return () => clearInterval(timer);
-  }, [isRunning, clock]);
-  if (!clock) return null;
-  const gone = isRunning && started.current ? (performance.now() - started.current) / 1000 : 0;
-  const { seconds, stones } = leftAfter(clock, gone);
-  const isLow = clock.runs && seconds <= SOON;
-  if (isLow && Math.ceil(seconds) !== beeped.current && seconds > 0) {
-    beeped.current = Math.ceil(seconds);
-    beep();
-  }
-  return (
-    <span class={isLow ? "clock low" : "clock"} role="timer" aria-label={`${capital(color)}'s time`}>
-      {clockText(seconds)}
-      {stones > 0 && <small class="muted"> /{stones}</small>}
-    </span>
-  );
-}
-
-export function Navigation(): JSX.Element {
-  const { at, moves } = game.value ?? { at: 0, moves: [] };
-  return (
-    <div class="navigation">
-      <Button onClick={() => table.goTo(0)} shortcut="Home" label="To the beginning" disabled={at === 0}>
-        <Icon name="first" />
-      </Button>
-      <Button onClick={() => table.step(-1)} shortcut="ArrowLeft" label="One move back" disabled={at === 0}>
-        <Icon name="back" />
-      </Button>
-      <input
-        type="range"
-        aria-label="Move shown"
-        aria-valuetext={`${at} of ${moves.length}`}
-        min={0}
-        max={Math.max(1, moves.length)}
-        value={at}
-        onInput={(event) => table.goTo(event.currentTarget.valueAsNumber)}
-      />
-      <Button onClick={() => table.step(1)} shortcut="ArrowRight" label="One move on" disabled={at === moves.length}>
-        <Icon name="on" />
-      </Button>
-      <Button onClick={() => table.goTo(moves.length)} shortcut="End" label="To the last move" disabled={at === moves.length}>
-        <Icon name="last" />
-      </Button>
-      <span class="count">
-        {at}/{moves.length}
-      </span>
-    </div>
-  );
 }
 
 /** For those who would rather write "D4" than point at it. */

@@ -6,7 +6,7 @@ import { Board, type Frame as BoardFrame } from "./board";
 import { Button, type Column, Fact, Icon, percent, Segments, Select, signed, Table } from "./controls";
 import { BLACK, capital, EMPTY, fromVertex, NO_POINT, otherName, toColor, toVertex, toVertices, WHITE, type ColorName } from "./go";
 import { showError } from "./notices";
-import { Navigation } from "./play";
+import { Navigation } from "./navigation";
 import { weightFiles } from "./players";
 import { game, isConnected, post } from "./server";
 import { Shape } from "./shape";
@@ -373,7 +373,7 @@ function Windows({ probe }: { probe: Probe | null }): JSX.Element {
         rowKey={keyOf}
         onHover={(w) => (hovered.value = w && keyOf(w))}
         empty={probe ? "No window has a weight here." : "Loading …"}
-        room={13}
+        minRows={13}
       />
     </section>
   );
@@ -429,7 +429,7 @@ function Change({ change }: { change: ProbedMove }): JSX.Element {
         rowKey={keyOf}
         onHover={(w) => (hovered.value = w && keyOf(w))}
         empty="This move changes no window."
-        room={13}
+        minRows={13}
       />
     </section>
   );

@@ -7,7 +7,9 @@ import { Board, type Ghost } from "./board";
 import { Chart } from "./chart";
 import { Button, type Column, Fact, NumberField, percent, Select, Table } from "./controls";
 import { capital, fromVertex, otherName, toColor, toVertex, type ColorName } from "./go";
-import { boardLabel, Navigation, OwnershipSwitch, shownOwners } from "./play";
+import { Info } from "./info";
+import { Navigation } from "./navigation";
+import { OwnershipSwitch, shownOwners } from "./ownership";
 import { PlayerField, withLimit, type Limit } from "./players";
 import { game, hello, review } from "./server";
 import * as table from "./table";
@@ -197,7 +199,7 @@ function ReviewBoard(): JSX.Element {
     <Board
       size={size}
       stones={table.stones.value}
-      label={boardLabel()}
+      label={table.boardLabel()}
       last={table.lastPoint.value}
       turn={step ? 0 : table.turn.value}
       marks={step ? [] : marks}
@@ -242,7 +244,7 @@ function Worst(): JSX.Element {
           table.goTo(row.number - 1);
         }}
         empty={steps.value.length ? "No move lost 10 points or more." : "Nothing reviewed yet."}
-        room={ROWS}
+        minRows={ROWS}
       />
       <p class="muted">A click shows the position before the move; while you point at the row, the better line is on the board.</p>
     </>
@@ -300,30 +302,5 @@ function Comment(): JSX.Element {
         }}
       />
     </div>
-  );
-}
-
-const TITLES: Record<string, string> = {
-  PB: "Black", BR: "Black’s rank", BT: "Black’s team", PW: "White", WR: "White’s rank", WT: "White’s team", RE: "Result",
-  HA: "Handicap", KM: "Komi", RU: "Rules", TM: "Time", OT: "Overtime", EV: "Event", RO: "Round", GN: "Game", DT: "Date",
-  PC: "Place", ON: "Opening", SO: "Source", AN: "Annotated by", US: "Entered by", CP: "Copyright", GC: "Remark",
-};
-
-/** What the record says about its game. */
-export function Info(): JSX.Element | null {
-  const info = Object.entries(game.value?.info ?? {});
-  if (!info.length) return null;
-  return (
-    <section class="card" aria-label="Record">
-      <h2>Record</h2>
-      <dl class="info">
-        {info.map(([name, text]) => (
-          <div key={name}>
-            <dt>{TITLES[name] ?? name}</dt>
-            <dd>{name === "TM" && /^\d+$/.test(text) ? `${Number(text) / 60} minutes` : text}</dd>
-          </div>
-        ))}
-      </dl>
-    </section>
   );
 }

@@ -160,7 +160,7 @@ function RunTable(): JSX.Element {
         choose(run.name);
         void poll();
       }}
-      room={Math.min(MOST_ROWS, Math.max(3, runs.value?.runs.length ?? 0))}
+      minRows={Math.min(MOST_ROWS, Math.max(3, runs.value?.runs.length ?? 0))}
       empty={isMissing ? "No folder of runs: start with “rlgo web --runs FOLDER”." : "No runs in this folder yet: “rlgo train quick” makes one."}
     />
   );

@@ -213,3 +213,8 @@ function decoded(bytes: ArrayBuffer): string {
 /** Whose stone follows the pointer. */
 export const turn = computed(() => (game.value && !game.value.is_over ? toColor(game.value.to_play) : 0));
 
+export function boardLabel(): string {
+  const now = game.value;
+  const size = now?.size ?? hello.value?.size ?? 9;
+  return `Go board, ${size} by ${size}. ${now ? `${capital(now.to_play)} to play.` : ""}`;
+}

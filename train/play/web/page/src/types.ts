@@ -1,4 +1,4 @@
-// What the API says: see docs/web-api.md, and /api/openapi.json for every field.
+// What the server sends. Tests compare each message with these types (tests/web_tools.py).
 
 import type { ColorName } from "./go";
 

@@ -8,7 +8,8 @@ import { Button, type Column, Fact, NumberField, percent, Segments, Table, whole
 import { capital, fromVertex, otherName, toColor, toVertex } from "./go";
 import { heatOf, Legend, QUANTITIES, quantitiesOf, valueOf } from "./heat";
 import { showError } from "./notices";
-import { Navigation, OwnershipSwitch, shownOwners } from "./play";
+import { Navigation } from "./navigation";
+import { OwnershipSwitch, shownOwners } from "./ownership";
 import { PlayerField } from "./players";
 import { doing, frameOf, framesOf, game, hello, isConnected, onSearch, searches } from "./server";
 import * as table from "./table";
@@ -250,7 +251,7 @@ function Candidates({ search, quantities }: { search: Search | null; quantities:
       onHover={(row) => (hoveredMove.value = row?.move ?? null)}
       onPick={(row) => void (isCurrent.value && table.playMove(row.move))}
       empty="No search yet."
-      room={13}
+      minRows={13}
     />
   );
 }

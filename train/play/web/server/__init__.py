@@ -1,0 +1,1 @@
+"""The server: access, the WebSocket, HTTP requests, and the process."""

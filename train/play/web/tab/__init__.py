@@ -1,0 +1,1 @@
+"""A browser tab: its game, its searches, and the answers to its requests."""

@@ -1,0 +1,363 @@
+"""A browser tab: it answers the page's requests, and sends it every change.
+
+Start reading at `Tab.handle`, which answers one request. It runs in the tab's own thread; searches have their own, and
+report back through `_searched`. One lock guards the game.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rlgo.base.errors import RlgoError
+from rlgo.base.resources import version
+from rlgo.base.settings import MAX_SIZE, MIN_SIZE
+from rlgo.go.board import BLACK, WHITE
+from rlgo.go.clock import parse_time
+from rlgo.go.game import Game
+from rlgo.play.ownership import Ownership, areas
+from rlgo.play.player import RESIGN, Player
+from train.play.record import Record
+from train.play.web.access.files import Records
+from train.play.web.messages import requests as ask
+from train.play.web.messages.positions import COLORS, NAMES, game_of, vertices_of
+from train.play.web.messages.requests import HUMAN
+from train.play.web.options import Options
+from train.play.web.searching.searcher import Job, Shared
+from train.play.web.tab.game import TabGame
+from train.play.web.tab.review import Review, describe_review
+from train.play.web.tab.searches import Searches, Send
+
+Answer = dict[str, Any]
+_OWNERSHIP_LINES = 8  # of a running search: after these, points are played out
+_PACE_SECONDS = 0.2  # between two moves of engines that play each other, so that you can follow
+
+
+class Tab:
+    """One browser tab.
+
+    Parameters
+    ----------
+    options : those of the server
+    shared : by all tabs
+    records : the game records that it may use
+    send : called with a message as JSON, and a key: a later message of the same key may replace it. From any thread
+    has_runs : whether the server has training runs to show
+    """
+
+    game: TabGame  # from `open` on
+
+    def __init__(
+        self, options: Options, shared: Shared, records: Records, send: Send, *, has_runs: bool = False
+    ) -> None:
+        self._options, self._shared, self._records, self._send = options, shared, records, send
+        self._has_runs = has_runs
+        self._lock = threading.RLock()
+        self._searches = Searches(shared, send, self._searched, self._searched_so_far, self._reviewed)
+        self._komi = options.komi  # of records that state none
+        self._shows_ownership = False
+        self._review: Review | None = None
+        self._games = 0  # how many there have been
+        self._moved = 0.0  # when the game last changed
+        self._handlers: dict[str, Callable[[Any], Answer | None]] = {
+            "new": self._new,
+            "seats": self._seat,
+            "play": lambda request: self._edit(lambda: self.game.play(request.move)),
+            "genmove": self._genmove,
+            "pause": lambda _: self._pause(True),
+            "resume": lambda _: self._pause(False),
+            "undo": lambda request: self._edit(lambda: self.game.undo(request.moves)),
+            "goto": self._goto,
+            "resign": self._resign,
+            "score": lambda _: {"type": "score", **score(self.game.shown())},
+            "load": self._load,
+            "save": self._save,
+            "branch": lambda request: self._edit(lambda: self.game.branch(request.index)),
+            "remove": lambda request: self._edit(lambda: self.game.remove(request.index)),
+            "name": self._name,
+            "comment": self._comment,
+            "review": self._begin_review,
+            "ownership": self._show_ownership,
+            "search": self._search,
+            "stop": self._stop,
+            "watch": lambda request: self._searches.watch(request.on),
+            "frames": lambda request: self._searches.curve(request.role),
+            "frame": lambda request: self._searches.frame(request.role, request.index),
+        }
+
+    def open(self) -> None:
+        """Greet the tab, begin its first game, and make the engine in advance."""
+        options = self._options
+        hello = {
+            "type": "hello",
+            "version": version(),
+            "size": options.size,
+            "komi": options.komi,
+            "player": options.player,
+            "sizes": [MIN_SIZE, MAX_SIZE],
+            "limits": options.limits._asdict(),
+            "has_runs": self._has_runs,
+            "has_sgf": bool(self._records.folders),
+            "tensorboard": options.tensorboard,
+        }
+        self._send(json.dumps(hello), None)
+        self._send(json.dumps({"type": "state", "role": "game", "doing": "preparing"}), None)  # the rules may compile
+        with self._lock:
+            self._begin(Record.of(Game(options.size, options.komi), is_own=True), {BLACK: HUMAN, WHITE: options.player})
+            self._searches.prepare("white", options.player, self.game.game, game_number=self._games)
+
+    def handle(self, request: ask.AnyRequest) -> Answer:
+        """Answer a request. RlgoError if that is impossible; then nothing has changed."""
+        with self._lock:
+            answer = self._handlers[request.type](request) or {"type": "ok"}
+        return {"type": answer["type"], "id": request.id, **answer}
+
+    def close(self) -> None:
+        """End all searches."""
+        with self._lock:
+            if self._games:
+                self.game.stop_clocks()
+            self._searches.close()
+
+    # --- the game ---
+
+    def _begin(self, record: Record, seats: dict[int, str], **settings: Any) -> None:
+        """Begin a game; `TabGame` explains the settings."""
+        self._end_review()
+        if self._games:
+            self.game.stop_clocks()
+        self._games += 1
+        self.game = TabGame(record, seats, self._end_review, self._lose_on_time, **settings)
+        self._edited()
+
+    def _new(self, request: ask.New) -> None:
+        black, white = request.black, request.white or self._options.player
+        settings = None if request.time is None else parse_time(request.time)
+        game = game_of(request, request.handicap)
+        self._check_seats(game, black, white)
+        self._komi = game.komi
+        if request.sgf is None:
+            record = Record.of(game, is_own=True)
+        else:
+            record = Record.read(_as_utf8(request.sgf), game.komi)
+            record.go_along(game.moves)
+            names_players = bool(record.info().keys() & {"PB", "PW"})
+            record.is_own = not names_players if request.is_own is None else request.is_own
+        seats = {BLACK: black, WHITE: white}
+        self._begin(record, seats, time_settings=settings, timed=request.timed, paused=request.paused)
+
+    def _load(self, request: ask.Load) -> None:
+        if (request.sgf is None) == (request.file is None):
+            raise RlgoError("load: expected either sgf or file")
+        if request.sgf is not None:
+            data = _as_utf8(request.sgf)
+        else:
+            data = self._records.read(str(request.file), self._options.limits.message_bytes)
+        record = Record.read(data, self._komi)
+        seats = {c: spec if self._plays(spec, record.game) else HUMAN for c, spec in self.game.seats.items()}
+        self._begin(record, seats, paused=True)
+
+    def _save(self, request: ask.Save) -> Answer:
+        record = self.game.save()
+        if request.file is not None:
+            self._records.write(request.file, record)
+        return {"type": "sgf", "sgf": record.decode(), "file": request.file}
+
+    def _seat(self, request: ask.Seats) -> None:
+        given = {BLACK: request.black, WHITE: request.white}
+        seats = {color: spec or self.game.seats[color] for color, spec in given.items()}
+        self._check_seats(self.game.game, *seats.values())
+        self.game.seats = seats
+        self._changed()
+
+    def _check_seats(self, game: Game, *specs: str) -> None:
+        for spec in specs:
+            if spec != HUMAN:
+                self._shared.specs.check(spec, game.size)
+
+    def _plays(self, spec: str, game: Game) -> bool:
+        """Return whether a seat's player plays on the board of a game."""
+        try:
+            self._check_seats(game, spec)
+        except RlgoError:
+            return False
+        return True
+
+    def _genmove(self, _: ask.Command) -> None:
+        self.game.check_goes_on()
+        self._start_move()
+
+    def _resign(self, _: ask.Command) -> None:
+        self.game.check_goes_on()
+        self._edit(lambda: self.game.put(RESIGN))
+
+    def _pause(self, paused: bool) -> None:
+        self.game.paused = paused
+        self._changed()
+
+    def _goto(self, request: ask.Goto) -> None:
+        self.game.go_to(request.at)
+        self._changed()
+
+    def _name(self, request: ask.Name) -> None:
+        self._edit(lambda: self.game.record.name_variation(self.game.at, request.index, request.name))
+
+    def _comment(self, request: ask.Comment) -> None:
+        self._edit(lambda: self.game.record.set_comment(self.game.at, request.text))
+
+    def _lose_on_time(self, color: int) -> None:
+        """End the game for a human whose time is up. Called from a thread of its own."""
+        with self._lock:
+            if self.game.end_on_time(color):
+                self._edited()
+
+    # --- after a change ---
+
+    def _edit(self, change: Callable[[], None]) -> None:
+        """Change the game or its record."""
+        change()
+        self._edited()
+
+    def _edited(self) -> None:
+        """Send the record and what is known of its positions, and what `_changed` does."""
+        self._changed()
+        self._send(json.dumps({"type": "record", "sgf": self.game.record.write().decode()}), "record")
+        self._send_review()
+
+    def _changed(self) -> None:
+        """Send the current game to the tab, and let the next engine move."""
+        game = self.game
+        self._searches.cancel(*COLORS)
+        self._moved = time.monotonic()
+        game.run_clocks()
+        self._send(json.dumps(game.describe(partial(self._searches.clock_left, self._games))), None)
+        if self._shows_ownership:
+            self._send_ownership_of(game.shown())
+        is_short = len(game.game.moves) < self._options.limits.moves_factor * game.game.size**2
+        if game.is_engine_turn() and is_short:
+            self._start_move()
+
+    # --- searches ---
+
+    def _start_move(self) -> None:
+        """Let the engine of the side to play move in the position shown; on a human's seat, the server's own player."""
+        shown = self.game.shown()
+        seat = self.game.seats[shown.to_play]
+        self._searches.start(
+            NAMES[shown.to_play],
+            self._options.player if seat == HUMAN else seat,
+            shown,
+            plays=True,
+            game_number=self._games,
+            time_settings=self.game.time_settings,
+        )
+
+    def _searched(self, job: Job, move: int) -> None:
+        """Play what an engine has chosen, unless the game has changed meanwhile. Called from the search."""
+        while HUMAN not in self.game.seats.values() and time.monotonic() < self._moved + _PACE_SECONDS:
+            time.sleep(0.01)
+        with self._lock:
+            if job.plays and not job.is_cancelled:
+                self._edit(lambda: self.game.put(move))
+
+    def _search(self, request: ask.Search) -> None:
+        spec, shown = request.player or self._options.player, self.game.shown()
+        self._shared.specs.check(spec, shown.size)
+        self._searches.start(request.role, spec, shown, seconds=request.seconds, game_number=self._games)
+
+    def _stop(self, request: ask.Stop) -> None:
+        if request.role in (None, "review") and self._review is not None and self._review.is_running:
+            self._edit(self._end_review)
+        self._searches.end(request.role)
+
+    # --- reviews ---
+
+    def _begin_review(self, request: ask.Review) -> None:
+        spec = request.player or self._options.player
+        self._shared.specs.check(spec, self.game.game.size)
+        self._end_review()
+        settings: dict[str, Any] = {"seconds": request.seconds, "game_number": self._games}
+        self._review = Review(self.game.record, spec, partial(self._searches.start, "review", spec, **settings))
+        self._review.go_on()
+        self._send_review()
+
+    def _reviewed(self, text: str, key: str | None) -> None:
+        """Take a message of the review's searcher: the result of a search, or an error. Called from its thread."""
+        message = json.loads(text)
+        with self._lock:
+            review = self._review
+            if message["type"] == "error":
+                self._send(text, key)
+                self._edit(self._end_review)
+            elif message["type"] == "search" and message["final"] and review is not None:
+                if message["at"] == len(review.opinions):
+                    review.take(message)
+                if review.is_running:
+                    self._send_review()
+                else:
+                    self._edited()
+
+    def _end_review(self) -> None:
+        """End a review that runs, and keep what it has found."""
+        if self._review is not None and self._review.is_running:
+            self._searches.cancel("review")
+            self._review.end()
+
+    def _send_review(self) -> None:
+        self._send(json.dumps(describe_review(self.game.record, self._review)), "review")
+
+    # --- ownership ---
+
+    def _show_ownership(self, request: ask.ShowOwnership) -> None:
+        self._shows_ownership = request.on
+        if request.on:
+            self._send_ownership_of(self.game.shown())
+
+    def _send_ownership_of(self, game: Game) -> None:
+        self._send_ownership(game, Ownership.of(game).map)
+
+    def _send_ownership(
+        self, game: Game, owners: np.ndarray, source: str = "playouts", score: float | None = None
+    ) -> None:
+        """Send who will own which point of a position, from 1, Black, to -1, and the score: theirs, unless given."""
+        score = float(owners.sum()) - game.komi if score is None else score
+        message = {"type": "ownership", "at": len(game.moves), "ownership": owners.round(2).tolist(), "source": source}
+        self._send(json.dumps({**message, "score": round(score, 1)}), "ownership")
+
+    def _searched_so_far(self, game: Game, player: Player) -> None:
+        """Send who will own which point, by the player's network or its search. Called from the search."""
+        if not self._shows_ownership or game.moves != self.game.game.moves[: self.game.at]:
+            return
+        owners = player.analyses().get("owner")
+        if owners is not None:
+            self._send_ownership(game, 2 * owners - 1, "network", float(player.evaluation["score"]))
+            return
+        best = [(c.line, float(c.visits)) for c in player.candidates(game)[:_OWNERSHIP_LINES]]
+        self._send_ownership(game, Ownership.after(game, best).map)
+
+
+def _as_utf8(text: str) -> bytes:
+    """Encode a record with a byte order mark, which overrides the encoding that its text states."""
+    return codecs.BOM_UTF8 + text.encode()
+
+
+def score(game: Game) -> Answer:
+    """Score a position: its dead stones by playouts, the owners of all points, and the result without the dead."""
+    ownership = Ownership.of(game)
+    rest = ownership.without_dead()
+    return {
+        "result": game.result if game.resigned else rest.result,
+        "score": rest.score(),
+        "area": {NAMES[color]: points for color, points in areas(rest).items()},
+        "estimate": round(ownership.score, 1),
+        "dead": [vertices_of(chain, game.size) for chain in ownership.dead()],
+        "ownership": ownership.map.round(3).tolist(),
+        "wins": round(ownership.wins, 4),
+    }
