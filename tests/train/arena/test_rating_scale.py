@@ -24,7 +24,7 @@ from train.arena.rating_scale import NEAREST, RatingScale, load_rating_scale
 from train.cli import main as cli
 from train.experiments.findings import analyze
 from train.experiments.model import GNUGO_0
-from train.runs import check_rating_scale, make_rating_scale, strength
+from train.runs import make_rating_scale, strength
 from train.runs.make_rating_scale import GNUGO_0_ELO
 
 TRUE = {"a": 0.0, "b": 200.0, "c": 400.0, "d": 600.0, "e": 800.0}  # of players that do not exist
@@ -182,12 +182,8 @@ def test_the_command_lists_the_reference_players(capsys):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--gnugo", "10"], "--gnugo has no effect without --make or --check"),
+        (["--gnugo", "10"], "--gnugo has no effect without --make"),
         (["--make", "x.npz", "--size", "9"], "--size has no effect with --make"),
-        (["--check", "2", "--gnugo", "10"], "--gnugo has no effect with --check"),
-        (["--check", "2", "--json"], "--json has no effect with --check"),
-        (["--check", "2", "--make", "x.npz"], "--make cannot be combined with --check"),
-        (["--check", "2", "--games", "3"], "--games 3: expected an even number"),
         (["--make", "x.npz", "--games", "3"], "--games 3: expected an even number"),
         (["--make", "x.npz", "--gnugo", "3"], "--gnugo 3: expected an even number"),
         (["--make", "nowhere/x.npz"], "--make nowhere/x.npz: expected a file that can be written"),
@@ -196,8 +192,7 @@ def test_the_command_lists_the_reference_players(capsys):
 )
 def test_what_is_wrong_is_said_before_the_long_work(argv, message, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
-    for module in (make_rating_scale, check_rating_scale):
-        monkeypatch.setattr(module, "Learner", None)
+    monkeypatch.setattr(make_rating_scale, "Learner", None)
     monkeypatch.setattr(strength, "has_gnugo", lambda: "GNU Go" not in message)
     assert cli.main(["ladder", *argv]) == 2
     error = capsys.readouterr().err
