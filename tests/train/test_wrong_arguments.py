@@ -11,8 +11,8 @@ import rlgo
 from train.arena.match import play_match
 from train.arena.sprt import Sprt
 from train.arena.tournament import read_tournament, run_tournament
-from train.experiments.reading import read_experiment
-from train.experiments.running import run_experiment
+from train.experiments.declaration.reading import read_experiment
+from train.experiments.running.run import run_experiment
 from train.play.analyze import analyze
 from train.play.pettingzoo import raw_env
 from train.players.spec import find_player, make_player, parse_spec

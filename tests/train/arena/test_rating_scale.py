@@ -22,8 +22,8 @@ from train.arena.elo import PairResult, expected_score, pair_scatter, rate, rate
 from train.arena.fast import on_common_features
 from train.arena.rating_scale import NEAREST, RatingScale, load_rating_scale
 from train.cli import main as cli
-from train.experiments.findings import analyze
-from train.experiments.model import GNUGO_0
+from train.experiments.declaration.experiment import GNUGO_0
+from train.experiments.results.analysis import analyze
 from train.runs import make_rating_scale, strength
 from train.runs.make_rating_scale import GNUGO_0_ELO
 

@@ -19,11 +19,11 @@ from rlgo.base.settings import SHARINGS
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, load_weights
 from rlgo.learning.fast_games import play_fast
-from train.experiments import curves
-from train.experiments.curves import pairings
-from train.experiments.model import Experiment
-from train.experiments.raw import scores_of
-from train.experiments.training import Point
+from train.experiments.declaration.experiment import Experiment
+from train.experiments.results.files import scores_of
+from train.experiments.running import curves
+from train.experiments.running.curves import pairings
+from train.experiments.running.training import Point
 
 # ---------------------------------------------------------------------------------------------
 # Who plays whom

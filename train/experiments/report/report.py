@@ -19,8 +19,11 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.files import read_file, write_atomically
 from train.arena.openings import with_openings
 from train.console import markdown, optional_picture, table
-from train.experiments.claims import PAPERS, expected_in_words, found_in_words, place_of, text_of
-from train.experiments.findings import (
+from train.experiments.declaration.experiment import Claim, Experiment
+from train.experiments.declaration.reading import list_experiments, read_experiment
+from train.experiments.report.published import stated_rows
+from train.experiments.report.tables import results_table
+from train.experiments.results.analysis import (
     HELD,
     LINK_EXPERIMENT,
     NOT_HELD,
@@ -30,21 +33,20 @@ from train.experiments.findings import (
     Analysis,
     Repeats,
     analyze,
-)
-from train.experiments.model import Claim, Experiment
-from train.experiments.places import (
-    Place,
-    is_published,
-    own_results,
-    part_in_words,
-    published,
-    results_in,
     shipped_analysis,
 )
-from train.experiments.raw import games_of, own_experiments, read_header
-from train.experiments.reading import list_experiments, read_experiment
-from train.experiments.stated import stated_rows
-from train.experiments.tables import results_table
+from train.experiments.results.claims import PAPERS, expected_in_words, found_in_words, place_of, text_of
+from train.experiments.results.files import (
+    ResultsFile,
+    games_of,
+    is_shipped,
+    own_experiments,
+    own_results,
+    part_in_words,
+    read_header,
+    results_in,
+    shipped_folder,
+)
 
 _INTRODUCTION = """# The papers, reproduced
 
@@ -295,10 +297,10 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
         f"rlgo {h['versions']['rlgo']}{_openings(h)}; "
         f"raw results: [{e.name}.jsonl]({_to_file(here / f'{e.name}.jsonl')})\n"
     )
-    if not is_published(results) and e.claims:
+    if not is_shipped(results) and e.claims:
         parts.append(comparison(e, analysis))
     # Remarks on the results that ship with rlgo say nothing about other results of the same experiment.
-    if e.settings.remarks and (is_published(results) or e.argument != e.name):
+    if e.settings.remarks and (is_shipped(results) or e.argument != e.name):
         parts.append(f"**Remarks.** {e.settings.remarks}\n")
     return "\n".join(parts)
 
@@ -354,7 +356,7 @@ def show(e: Experiment, results: Path) -> str:
     analysis = _analysis_of(e, results)
     with optional_picture():
         _draw(e, results, analysis)
-    if not is_published(results):
+    if not is_shipped(results):
         return section(e, analysis, results, results)
     claims = [("claim", "expected", "found", "verdict")]
     for claim in e.claims:
@@ -380,15 +382,15 @@ def plot(e: Experiment, results: Path) -> list[Path]:
 
 def _draw(e: Experiment, results: Path, analysis: Analysis) -> list[Path]:
     """Draw the pictures of an experiment; a part that was played claim by claim has no figure of all players."""
-    from train.experiments.claim_pictures import claim_rows, claims_picture  # needed only for drawing
-    from train.experiments.experiment_pictures import experiment_picture
+    from train.experiments.report.claim_pictures import claim_rows, claims_picture  # needed only for drawing
+    from train.experiments.report.pictures import experiment_picture
 
     drawn = []
     if e.has_picture and not analysis.raw.header.get("minutes"):
         drawn.append(results / f"{e.name}.png")
         experiment_picture(drawn[-1], e, analysis)
-    shipped = None if is_published(results) else shipped_analysis(e)
-    if not is_published(results) and claim_rows(e, analysis, shipped):
+    shipped = None if is_shipped(results) else shipped_analysis(e)
+    if not is_shipped(results) and claim_rows(e, analysis, shipped):
         drawn.append(results / f"{e.name}{_CLAIMS}.png")
         claims_picture(drawn[-1], e, analysis, shipped, part_in_words(analysis.raw.header))
     return drawn
@@ -413,16 +415,16 @@ def overview(out: str | Path, results: Path | None = None, stream: TextIO | None
     stream : where it will be printed, see `console.table`
     """
     found = own_results(out) if results is None else results_in(results)
-    by_name: dict[str, list[Place]] = {}
-    for place in found:
-        by_name.setdefault(place.name, []).append(place)
-    rows, folder = [], published()
+    by_name: dict[str, list[ResultsFile]] = {}
+    for file in found:
+        by_name.setdefault(file.name, []).append(file)
+    rows, folder = [], shipped_folder()
     for name in list_experiments():
         e = read_experiment(name)
         header = {} if folder is None else read_header(folder / f"{name}.jsonl")
         own = "; ".join(map(str, by_name.pop(name, ()))) or "has not run"
         rows.append((name, header.get("finished", "none"), own, f"{e.settings.title} ({e.settings.source})"))
-    for name, places in by_name.items():
-        file = os.path.normpath(places[0].folder / places[0].header.get("file", ""))
-        rows.append((name, "none", "; ".join(map(str, places)), f"your own: {file}"))
+    for name, files in by_name.items():
+        path = os.path.normpath(files[0].folder / files[0].header.get("file", ""))
+        rows.append((name, "none", "; ".join(map(str, files)), f"your own: {path}"))
     return table(("experiment", "shipped results", "your results", "about"), rows, stream=stream)

@@ -12,8 +12,8 @@ import numpy as np
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import SIZES
 from rlgo.features.shapes import make_features
-from train.experiments.model import Experiment
-from train.experiments.training import train
+from train.experiments.declaration.experiment import Experiment
+from train.experiments.running.training import train
 from train.runs.fleet import FAILED, RunStatus
 from train.runs.learners import features_of
 

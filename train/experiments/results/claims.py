@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from train.experiments.findings import Measured
-from train.experiments.model import Claim, Experiment
+from train.experiments.declaration.experiment import Claim, Experiment
+from train.experiments.results.analysis import Measured
 
 OURS = "ours"
 PAPERS = ("TD", "MC-RAVE", OURS)  # sources of claims, as `place_of` names them

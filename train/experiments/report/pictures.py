@@ -1,7 +1,7 @@
 """Pictures of experiments. They need matplotlib, which comes with ``pip install 'rlgo[plot]'``.
 
 Start reading at `experiment_picture`. Numbers that the paper's text states about a figure are drawn in the
-same picture (`stated`): hollow marks, broad bars for ranges, and dotted lines.
+same picture (`published`): hollow marks, broad bars for ranges, and dotted lines.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from train.experiments.config import StatedConfig
-from train.experiments.counts import BINS_A_DECADE
-from train.experiments.findings import Analysis, Measured
-from train.experiments.model import GNUGO_0, GNUGO_10, Contestant, Experiment
-from train.experiments.stated import Span, stated_ratings, stated_shares
+from train.experiments.declaration.experiment import GNUGO_0, GNUGO_10, Contestant, Experiment
+from train.experiments.declaration.settings import StatedConfig
+from train.experiments.report.published import Span, stated_ratings, stated_shares
+from train.experiments.results.analysis import Analysis, Measured
+from train.experiments.running.counts import BINS_A_DECADE
 from train.plots import (
     INK,
     PALETTE,

@@ -16,8 +16,8 @@ import numpy as np
 
 from rlgo.base.errors import RlgoError
 from rlgo.features.weights import Weights, load_weights
-from train.experiments.model import LOGGING_KEYS, Experiment
-from train.experiments.raw import run_point
+from train.experiments.declaration.experiment import LOGGING_KEYS, Experiment
+from train.experiments.results.files import run_point
 from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, train_all
 from train.runs.status import FINISHED
 
@@ -28,7 +28,7 @@ class Point:
 
     Attributes
     ----------
-    name : its name there; see `raw.run_point`
+    name : its name there; see `files.run_point`
     run : number of its run; 0 is the reference run, -1 no run
     games : how many games of self-play the weights have learned from
     weights, path : the weights and their file; None for random play

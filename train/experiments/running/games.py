@@ -21,10 +21,10 @@ from train.arena.results import PlayedGame, read_results, read_versions
 from train.arena.tournament import RESULTS, Plan, run_tournament
 from train.config import TournamentConfig
 from train.console import message
-from train.experiments.matches import PlannedMatch, matches, swiss_games
-from train.experiments.model import Experiment
-from train.experiments.raw import RawResults, games_of, pair_line, sum_of_lines, turned, whole_openings
-from train.experiments.training import labelled_runs, train_runs
+from train.experiments.declaration.experiment import Experiment
+from train.experiments.declaration.matches import PlannedMatch, matches, swiss_games
+from train.experiments.results.files import RawResults, games_of, pair_line, sum_of_lines, turned, whole_openings
+from train.experiments.running.training import labelled_runs, train_runs
 from train.players.spec import parse_spec
 
 # Lines of earlier raw results, by `PlannedMatch.key`. The games after those that they count are added to them.
@@ -53,7 +53,7 @@ def games_left(e: Experiment, before: RawResults | None = None, only: str = "") 
 
 
 def check(e: Experiment, before: RawResults | None, play: bool, add: bool, only: str) -> None:
-    """Check the parameters of `run` and of `running.run_experiment`.
+    """Check the parameters of `run` and of `run.run_experiment`.
 
     Raises RlgoError for a name that no player has, and if the new results would count fewer games than the old ones:
     only `add` keeps games that were played elsewhere.
@@ -99,7 +99,7 @@ def run(
 ) -> list[dict[str, Any]]:
     """Finish the training and the games of an experiment of kind "games", and return its raw results.
 
-    See `running.run_experiment` for the parameters; `before` are the raw results that games are added to.
+    See `run.run_experiment` for the parameters; `before` are the raw results that games are added to.
     """
     counted = {} if before is None else _counted(e, before)
     lines = train_runs(e, labelled_runs(e), jobs, progress)[1] if e.runs else []

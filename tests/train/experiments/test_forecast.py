@@ -10,19 +10,25 @@ from experiment_files import write
 
 from rlgo.base.errors import RlgoError
 from train.cli import main as cli
-from train.experiments import plan
-from train.experiments.findings import HELD, NOT_HELD, NOT_MEASURED, OPEN
-from train.experiments.places import shipped_analysis
-from train.experiments.plan import at_scale, minutes_of, plan_text, planned, scale_within, within_minutes
-from train.experiments.raw import games_of
-from train.experiments.reading import read_experiment
+from train.experiments.declaration.reading import read_experiment
+from train.experiments.results.analysis import HELD, NOT_HELD, NOT_MEASURED, OPEN, shipped_analysis
+from train.experiments.results.files import games_of
+from train.experiments.running import forecast
+from train.experiments.running.forecast import (
+    at_scale,
+    minutes_of,
+    plan_experiment,
+    plan_text,
+    scale_within,
+    within_minutes,
+)
 
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch):
     """A machine that is twice as slow as the recorded one, without trying."""
-    monkeypatch.setattr(plan, "slowness_of_games", lambda *_: 2.0)
-    monkeypatch.setattr(plan, "slowness_of_learning", lambda *_: 2.0)
+    monkeypatch.setattr(forecast, "slowness_of_games", lambda *_: 2.0)
+    monkeypatch.setattr(forecast, "slowness_of_learning", lambda *_: 2.0)
 
 
 def test_at_its_recorded_number_of_games_an_experiment_decides_what_was_decided():
@@ -71,7 +77,7 @@ def test_minutes_are_spent_on_the_cheapest_claims():
     assert [f.verdict for f in found] == [HELD, HELD, HELD, HELD, NOT_HELD]
     line = next(x for x in recorded.raw.of("pair") if x["pair"] == ["vanilla UCT", "GNU Go level 0"])
     assert games_of(line) == 2
-    each = plan.seconds_by_player(recorded)
+    each = forecast.seconds_by_player(recorded)
     f = found[0]
     assert f.minutes == pytest.approx(f.games * (each[f.claim.a] + each[f.claim.b]) / 2 / 60)
     # With less time, those that take longest stay open, and the plan says how much time would do.
@@ -82,16 +88,6 @@ def test_minutes_are_spent_on_the_cheapest_claims():
     assert all(float(f.needed.removeprefix("--minutes ")) > enough for f in few if not f.is_decided)
     # Twice as slow: half of the games.
     assert within_minutes(e, recorded, 2, 2.0)[0].minutes == pytest.approx(2 * f.minutes)
-
-
-def test_more_games_are_planned_near_a_bound():
-    games = [plan._games_until(0.5 + away, away) for away in (0.4, 0.2, 0.1, 0.05, 0.0)]
-    assert games[0] == 20
-    assert games[1:4] == sorted(games[1:4])
-    assert games[4] == math.inf
-    # At 60 % against a bound of 50 %, (z + 0.84)^2 0.24 / 0.01 games: with z = 3.14 at look 5, after 320, these are
-    # 380, which is too many; with z = 3.24 at look 6, after 640, 400.
-    assert games[2] == 640
 
 
 def test_training_runs_are_shortened_to_fit():
@@ -106,30 +102,29 @@ def test_training_runs_are_shortened_to_fit():
     assert scale_within(e, recorded, 1e5, 2, 1.0) == 1
     with pytest.raises(RlgoError, match=r"plies: cannot run within 0.1 minutes on this machine: expected --minutes \d"):
         scale_within(e, recorded, 0.1, 2, 1.0)
-    found = planned(e, 4.0, jobs=2)
+    found = plan_experiment(e, 4.0, jobs=2)
     assert 0 < found.experiment.scale < 1
     assert found.experiment.runs["one-ply"][0].config.run.games == found.experiment.scaled(1_000_000)
     assert str(found.experiment.folder) == f"experiments/scale-{found.experiment.scale:g}"
 
 
 def test_experiments_without_records(tmp_path):
-    """Nothing is known of the numbers: they are taken to be 100 Elo from their bounds."""
     text = '[experiment]\nkind = "games"\ngames = 40\n[players]\na = "random"\n[[series]]\nlabel = "s"\n'
     text += 'player = "random,seed={x}"\nx = [1, 2]\n[[claims]]\ntext = "so"\na = "s 1"\nb = "s 2"\nlow = 0\n'
     e = read_experiment(write(tmp_path, text), out=tmp_path)
-    (f,) = planned(e).claims
-    assert (f.recorded, f.verdict) == (None, OPEN)
-    assert f.half > 100
-    (f,) = planned(e, 5).claims
-    assert (f.games, f.verdict, f.needed) == (320, OPEN, "unknown: its games were not recorded")
-    assert math.isnan(f.minutes)
-    assert "no records say what it can decide of its 1 claims" in plan_text(planned(e, 5))
+    for found in (plan_experiment(e), plan_experiment(e, 5)):
+        (f,) = found.claims
+        assert (f.recorded, f.games, f.verdict) == (None, 0, OPEN)
+        assert f.needed == "unknown: its games were not recorded"
+        assert math.isnan(f.half)
+        assert math.isnan(f.minutes)
+        assert "no records say what it can decide of its 1 claims" in plan_text(found)
     with pytest.raises(RlgoError, match="how long its runs take is not known"):
         scale_within(e, None, 5, 1, 1.0)
 
 
 def test_the_plan_in_words(capsys):
-    text = plan_text(planned(read_experiment("tdsearch_alpha", scale=0.02)))
+    text = plan_text(plan_experiment(read_experiment("tdsearch_alpha", scale=0.02)))
     assert text.startswith("tdsearch_alpha, scale 0.02 in about ")
     assert "(this machine takes 2.0 times the recorded time): cannot decide any of its 5 claims." in text
     assert cli.main(["experiment", "plan", "tdsearch_alpha", "--minutes", "10"]) == 0
@@ -143,4 +138,4 @@ def test_a_long_run_takes_as_long_on_any_number_of_processors():
     recorded = shipped_analysis(e)
     longest = max(run["seconds"] for run in recorded.raw.of("run"))
     assert minutes_of(e, recorded, 1_000, 1.0) == pytest.approx(longest / 60)
-    assert planned(e).minutes >= longest / 60
+    assert plan_experiment(e).minutes >= longest / 60

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from train.experiments.model import Contestant, Experiment
+from train.experiments.declaration.experiment import Contestant, Experiment
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from experiment_files import header, write
 
 from rlgo.base.errors import RlgoError
 from train.cli import main as cli
-from train.experiments import sequential
-from train.experiments.findings import HELD, NOT_HELD, OPEN, Analysis, level_of_look
-from train.experiments.model import Claim
-from train.experiments.raw import RawResults, games_of, pair_line, read_raw
-from train.experiments.reading import read_experiment
-from train.experiments.sequential import Duel, duels, looks_before, run
+from train.experiments.declaration.experiment import Claim
+from train.experiments.declaration.reading import read_experiment
+from train.experiments.results.analysis import HELD, NOT_HELD, Analysis, level_of_look
+from train.experiments.results.files import RawResults, games_of, pair_line, read_raw
+from train.experiments.running import by_claim
+from train.experiments.running.by_claim import duels, looks_before, run
 
 TEXT = """
 [experiment]
@@ -77,8 +77,8 @@ def table(monkeypatch):
         seconds = 0.2 * len(scores or ())
         return pair_line(*match.names, scores, seconds=seconds, seconds_of=[seconds / 2] * 2) if scores else None
 
-    monkeypatch.setattr(sequential, "play_match_up_to", play)
-    monkeypatch.setattr(sequential, "line_of", line)
+    monkeypatch.setattr(by_claim, "play_match_up_to", play)
+    monkeypatch.setattr(by_claim, "line_of", line)
     return state
 
 
@@ -157,7 +157,7 @@ def test_it_ends_when_the_time_is_over(e, table):
 
 def test_games_on_the_way_to_a_look_that_never_came_are_a_look_of_their_own(e, table, monkeypatch):
     """Else they would be judged at a level that was used up already."""
-    play, e = sequential.play_match_up_to, replace(e, minutes=60)
+    play, e = by_claim.play_match_up_to, replace(e, minutes=60)
 
     def interrupted(_e, match, games, *options, **more):
         is_third = games == 40
@@ -165,31 +165,22 @@ def test_games_on_the_way_to_a_look_that_never_came_are_a_look_of_their_own(e, t
         if is_third:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(sequential, "play_match_up_to", interrupted)
+    monkeypatch.setattr(by_claim, "play_match_up_to", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(e, jobs=1, progress=False, now=lambda: table["now"])
-    monkeypatch.setattr(sequential, "play_match_up_to", play)
+    monkeypatch.setattr(by_claim, "play_match_up_to", play)
     names = table["order"][-1][0]
     lines = run(e, jobs=1, progress=False, now=lambda: table["now"])
     (line,) = [line for line in lines if tuple(line["pair"]) == names]
     assert line["looks"] == sum(found == names for found, _ in table["order"]) - 1  # the first one is a trial
 
 
-def test_nothing_is_looked_at_before_its_first_look(e, table):
-    assert run(replace(e, minutes=0.3 / 60), jobs=1, progress=False, now=lambda: table["now"]) == []
-    duel = Duel(duels(e)[0].match, e.claims[:1], pair_line("a", "b", [(1.0, 1.0)], seconds=1.0))
-    assert duel.measured(e.claims[0]) is None
-    assert duel.open_claims() == [e.claims[0]]
-    duel.looks = 1
-    assert duel.measured(e.claims[0]).verdict(0, np.inf) == OPEN
-
-
 def test_from_the_command_line(tmp_path, capsys, monkeypatch):
     """With games in earnest, and again: the second call adds to them. All of it is found without telling where."""
     monkeypatch.chdir(tmp_path)
     path = write(tmp_path, TEXT)
-    ends = iter([0.0] * 6 + [1e9] * 99)
-    monkeypatch.setattr(sequential.run, "__defaults__", (None, lambda: next(ends)))
+    ends = iter([0.0] * 5 + [1e9] * 99)
+    monkeypatch.setattr(by_claim.run, "__defaults__", (None, lambda: next(ends)))
     assert cli.main(["experiment", "run", str(path), "--minutes", "5", "--jobs", "1"]) == 0
     out, err = capsys.readouterr()
     assert re.search(r"tiny, 5 minutes: no records say what it can decide of its 4 claims", err)
@@ -219,4 +210,4 @@ def test_what_cannot_be_combined(tmp_path, capsys, monkeypatch):
         assert message in (err := capsys.readouterr().err), err
     path.write_text(path.read_text("utf-8").partition("[[claims]]")[0], "utf-8")
     with pytest.raises(RlgoError, match="no claim compares two players by their games: expected --scale instead"):
-        sequential.check(read_experiment(path, minutes=1))
+        by_claim.check(read_experiment(path, minutes=1))

@@ -1,7 +1,7 @@
 """Numbers that the papers state about their figures, on the scales of our pictures.
 
 The papers' curves exist only as pictures, but their text states some of the numbers. Each is listed once, in the file
-of the experiment that repeats the figure (`train.experiments.config.StatedConfig`), with its place in the paper.
+of the experiment that repeats the figure (`declaration.settings.StatedConfig`), with its place in the paper.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from train.arena.elo import elo_from_share, expected_score
-from train.experiments.config import StatedConfig
-from train.experiments.findings import Analysis
-from train.experiments.model import Experiment
+from train.experiments.declaration.experiment import Experiment
+from train.experiments.declaration.settings import StatedConfig
+from train.experiments.results.analysis import Analysis
 
 Span = tuple[float, float]  # the two ends of a range, or twice the same number
 

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from train.arena.elo import PairResult, Ratings, elo_from_share, rate
-from train.experiments.model import GNUGO_0, GNUGO_10, Claim
-from train.experiments.raw import RawResults, games_of, read_raw, run_point, scores_of
+from train.experiments.declaration.experiment import GNUGO_0, GNUGO_10, Claim, Experiment
+from train.experiments.results.files import RawResults, games_of, read_raw, run_point, scores_of, shipped_folder
 from train.players.spec import parse_spec
 from train.stats import NORMAL_975, clustered_interval, normal_half_width, student_quantile
 
@@ -369,7 +369,7 @@ class Analysis:
     def looked(self, claim: Claim) -> Measured | None:
         """Return the number that a claim is about by games that were looked at again and again; None without them.
 
-        Such games (`sequential`) are only those between its two players, and they end once the claim is decided. The
+        Such games (`by_claim`) are only those between its two players, and they end once the claim is decided. The
         interval after look k has the level of `level_of_look`, so that it covers the number at all looks together.
         """
         pair = {claim.a, claim.b}
@@ -539,3 +539,9 @@ def repeats_of(analysis: Analysis) -> Repeats:
     label = next(iter(analysis.runs), "")
     elo = {age: analysis.seeds(f"{label}@{age}") for age in analysis.checkpoints(label)}
     return Repeats(elo if all(len(seeds) > 1 for seeds in elo.values()) else {})
+
+
+def shipped_analysis(e: Experiment) -> Analysis | None:
+    """Return the results that ship with rlgo of the same experiment; None for an experiment of the user's own."""
+    folder = shipped_folder() if e.argument == e.name else None
+    return None if folder is None else analyze(folder, e.name)

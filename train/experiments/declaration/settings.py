@@ -42,7 +42,7 @@ def folder_of(out: str | Path, scale: float, minutes: float = 0.0) -> Path:
 
 @section
 class ExperimentConfig(Section):
-    """A table or a figure of a paper; see train/experiments/reading.py, also for the other tables of its file."""
+    """A table or a figure of a paper; `declaration/reading.py` shows the other tables of its file."""
 
     prefix: ClassVar[str] = "experiment."
 

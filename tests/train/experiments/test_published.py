@@ -6,15 +6,14 @@ import re
 from dataclasses import replace
 
 import pytest
-from experiment_files import GAMES, curves_of, games_of, write
+from experiment_files import GAMES, games_of, write
 
 from rlgo.base.errors import RlgoError
-from train.arena.elo import expected_score
-from train.experiments.config import StatedConfig
-from train.experiments.findings import Analysis
-from train.experiments.model import GNUGO_0, GNUGO_10
-from train.experiments.reading import list_experiments, read_experiment
-from train.experiments.stated import elo_from_share, stated_ratings, stated_rows, stated_shares
+from train.experiments.declaration.experiment import GNUGO_0, GNUGO_10
+from train.experiments.declaration.reading import list_experiments, read_experiment
+from train.experiments.declaration.settings import StatedConfig
+from train.experiments.report.published import stated_ratings, stated_rows, stated_shares
+from train.experiments.results.analysis import Analysis
 
 STATED = """
 [[stated]]
@@ -62,14 +61,6 @@ def test_other_tables_are_refused(tmp_path, old, new, message):
         read_experiment(write(tmp_path, GAMES + STATED.replace(old, new)))
 
 
-def test_elo_and_shares():
-    assert elo_from_share(0.5) == 0
-    assert elo_from_share(10 / 11) == pytest.approx(400)
-    assert expected_score(elo_from_share(0.69)) == pytest.approx(0.69)
-    # "a difference of 500 Elo corresponds to a ~95% winning rate" (TD paper, Section 3.3)
-    assert expected_score(500) == pytest.approx(0.95, abs=0.005)
-
-
 def test_numbers_are_placed_on_the_scale_of_the_results():
     e = read_experiment("alphabeta_depth")
     found = Analysis(games_of(e), anchors={GNUGO_0: 1700.0})
@@ -92,9 +83,3 @@ def test_shares_are_those_against_one_opponent():
     assert stated_shares(won, (GNUGO_10,)) == []
     ahead = replace(won, of="elo", y=(400,), b="UCT")
     assert stated_shares(ahead, ("UCT", "UCT, 10,000")) == [pytest.approx((10 / 11, 10 / 11))]
-
-
-def test_curves_state_ratings():
-    e = read_experiment("plies")
-    assert stated_ratings(Analysis(curves_of(e, openings=2)), e.stated[0]) == []
-    assert [row[1] for row in stated_rows(e)[1:]] == ["two-ply"]

@@ -14,10 +14,10 @@ from experiment_files import CURVES, on_the_same_runs
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import config_path
 from train.cli import main as cli
-from train.experiments.model import GNUGO_0
-from train.experiments.raw import RawResults, pair_line, read_raw, write_raw
-from train.experiments.reading import list_experiments, read_experiment
-from train.experiments.running import run_experiment
+from train.experiments.declaration.experiment import GNUGO_0
+from train.experiments.declaration.reading import list_experiments, read_experiment
+from train.experiments.results.files import RawResults, pair_line, read_raw, write_raw
+from train.experiments.running.run import run_experiment
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -86,7 +86,7 @@ def test_games_against_gnu_go_stay(ran, tmp_path, monkeypatch):
     _, e, raw = ran
     met = RawResults(raw.header, [*raw.lines, pair_line("a #1 @250", GNUGO_0, [(0.0, 1.0)])])
     write_raw(tmp_path / "tiny.jsonl", met)
-    monkeypatch.setattr("train.experiments.curves.has_gnugo", lambda: False)
+    monkeypatch.setattr("train.experiments.running.curves.has_gnugo", lambda: False)
     with pytest.raises(RlgoError, match="tiny: its results count games against GNU Go, which is not installed"):
         run_experiment(e, tmp_path, progress=False)
     assert read_raw(tmp_path / "tiny.jsonl") == met
@@ -132,7 +132,7 @@ def test_experiments_of_ones_own_are_listed_and_reported(tmp_path, monkeypatch, 
 def test_all_experiments_are_checked_first(tmp_path, monkeypatch, capsys):
     """Before any of them takes its time, and also the file of the report."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("train.experiments.running.run_experiment", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr("train.experiments.running.run.run_experiment", lambda *_, **__: pytest.fail("it ran"))
     assert cli.main(["experiment", "run", "gnugo", "shape_counts", "--played"]) == 2
     assert 'rlgo: error: shape_counts: --played needs an experiment of kind = "games"' in capsys.readouterr().err
     assert cli.main(["experiment", "run", "shape_frequency", "--openings", "nonsense"]) == 2
@@ -211,26 +211,6 @@ def test_results_at_any_scale_are_found(tmp_path, monkeypatch, capsys):
     assert "--file x.md: there are results at 3 scales" in capsys.readouterr().err
     assert cli.main(["experiment", "plot", "plies"]) == 2
     assert "plies: has not run: no results of it below experiments" in capsys.readouterr().err
-
-
-def test_plot_needs_results_and_something_to_draw(tmp_path, capsys):
-    def refused(*names: str) -> str:
-        assert cli.main(["experiment", "plot", *names, "--results", str(tmp_path)]) == 2
-        out, err = capsys.readouterr()
-        assert out == ""
-        assert err.count("\n") == 1
-        return err
-
-    assert refused("plies") == (
-        f"rlgo: error: {tmp_path}/plies.jsonl: no such file: plies has not run (rlgo experiment run plies)\n"
-    )
-    shutil.copy(ROOT / "results" / "experiments" / "shape_counts.jsonl", tmp_path)
-    assert refused("shape_counts") == "rlgo: error: shape_counts: has no picture\n"
-    (tmp_path / "plies.jsonl").write_text('{"format": "another"}\n')
-    assert refused("plies") == (
-        f"rlgo: error: {tmp_path}/plies.jsonl: not the raw results of an experiment, or damaged\n"
-    )
-    assert config_path("plies", "experiments").is_file()
 
 
 def test_results_that_cannot_be_written(tmp_path, capsys):

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from mcts.settings import ALGORITHMS
 from train.console import markdown
-from train.experiments.counts import BINS_A_DECADE
-from train.experiments.findings import Analysis, Measured
-from train.experiments.matches import matches, swiss_games
-from train.experiments.model import Contestant, Experiment
-from train.experiments.raw import games_of, run_point
+from train.experiments.declaration.experiment import Contestant, Experiment
+from train.experiments.declaration.matches import matches, swiss_games
+from train.experiments.results.analysis import Analysis, Measured
+from train.experiments.results.files import games_of, run_point
+from train.experiments.running.counts import BINS_A_DECADE
 from train.players.spec import parse_spec
 
 _AGES = (1_000, 10_000, 100_000)  # columns of learning curves, in games of self-play, before the end

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from train.experiments.claims import expected_in_words, text_of
-from train.experiments.findings import HELD, NOT_HELD, OPEN, Analysis, Measured
-from train.experiments.model import Claim, Experiment
+from train.experiments.declaration.experiment import Claim, Experiment
+from train.experiments.results.analysis import HELD, NOT_HELD, OPEN, Analysis, Measured
+from train.experiments.results.claims import expected_in_words, text_of
 from train.plots import INK, PALETTE, legend_below, light_frame, make_figure, percent, save_figure
 
 _COLOURS = {HELD: PALETTE[2], NOT_HELD: PALETTE[1], OPEN: "0.45"}

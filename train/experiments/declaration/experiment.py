@@ -1,7 +1,7 @@
 """What an experiment is: its claims, its players and its training runs.
 
 The rest of the package builds on these classes: `reading` makes them from a file, `running` and the modules it uses
-run them, and `findings` analyses their results.
+run them, and `analysis` analyses their results.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from train.experiments.config import ExperimentConfig, StatedConfig
+from train.experiments.declaration.settings import ExperimentConfig, StatedConfig
 from train.runs.fleet import RunSpec
 from train.runs.strength import GNUGO_NAME
 
@@ -90,7 +90,7 @@ class Experiment:
     name, path : name and file
     settings : the table [experiment]
     scale : factor for all numbers of games
-    minutes : time to play games in, if they are played until claims are decided (`sequential`); else 0
+    minutes : time to play games in, if they are played until claims are decided (`by_claim`); else 0
     folder : where it keeps its training runs and its games
     argument : its name on the command line
     runs : for each label, one training run per seed

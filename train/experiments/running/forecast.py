@@ -1,8 +1,8 @@
 """What a part of an experiment can decide, and how long it takes: said before it starts.
 
-Start reading at `planned`. Forecasts rest on the results that ship with rlgo: a claim's number is taken to be what was
-found there, its interval is that of the planned number of games, and the time is that of the recorded games on this
-machine (`slowness`). Without such results, the number is taken to be `ASSUMED` Elo from its bound.
+Start reading at `plan_experiment`. Forecasts rest on the results that ship with rlgo: a claim's number is taken to be
+what was found there, its interval is that of the planned number of games, and the time is that of the recorded games on
+this machine (`slowness`). Without such results, there is none.
 """
 
 from __future__ import annotations
@@ -19,23 +19,28 @@ from rlgo.base.settings import WORKERS
 from train.arena.elo import elo_from_share, expected_score
 from train.arena.match import play_match
 from train.console import table
-from train.experiments import sequential
-from train.experiments.claims import expected_in_words, found_in_words, text_of
-from train.experiments.config import MINUTES, folder_of
-from train.experiments.findings import HELD, NOT_HELD, NOT_MEASURED, OPEN, Analysis, Measured, level_of_look
-from train.experiments.matches import matches, swiss_games
-from train.experiments.model import Claim, Experiment
-from train.experiments.places import shipped_analysis
-from train.experiments.raw import games_of
-from train.experiments.reading import read_experiment
-from train.experiments.sequential import FIRST_LOOK, can_duel, looks_before
+from train.experiments.declaration.experiment import Claim, Experiment
+from train.experiments.declaration.reading import read_experiment
+from train.experiments.declaration.settings import MINUTES, folder_of
+from train.experiments.results.analysis import (
+    HELD,
+    NOT_HELD,
+    NOT_MEASURED,
+    OPEN,
+    Analysis,
+    Measured,
+    level_of_look,
+    shipped_analysis,
+)
+from train.experiments.results.claims import expected_in_words, found_in_words, text_of
+from train.experiments.results.files import games_of
+from train.experiments.running import by_claim
+from train.experiments.running.by_claim import FIRST_LOOK, can_duel, looks_before
 from train.runs.fleet import jobs_for
 from train.runs.learners import make_learner
 from train.stats import NORMAL_975, normal_quantile
 
-ASSUMED = 100.0  # Elo
 POWER = 0.8  # the planned games of a duel decide a claim with this probability
-_GAME_ELO = 2 * 400 / math.log(10)  # standard deviation of a rating difference measured by one game, near 50 %, Elo
 _SHARE = 0.7  # of the time, for training runs; the rest is left to the games between them
 _UNKNOWN = "unknown: its games were not recorded"
 _PROBE_GAMES = 2_000  # of self-play, to measure how fast this machine learns
@@ -44,7 +49,7 @@ LEAST_SCALE = 0.001  # a thousand games of self-play instead of a million
 
 
 @dataclass(frozen=True)
-class Forecast:
+class ClaimForecast:
     """What is expected of a claim.
 
     Attributes
@@ -73,7 +78,7 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExperimentPlan:
     """A part of an experiment, and what is expected of it.
 
     Attributes
@@ -85,12 +90,12 @@ class Plan:
     """
 
     experiment: Experiment
-    claims: list[Forecast]
+    claims: list[ClaimForecast]
     minutes: float
     slowness: float
 
 
-def planned(e: Experiment, minutes: float = 0.0, jobs: int | None = None) -> Plan:
+def plan_experiment(e: Experiment, minutes: float = 0.0, jobs: int | None = None) -> ExperimentPlan:
     """Say what an experiment, at its scale or within some minutes, can decide.
 
     Plays two games or learns from a few, to measure this machine.
@@ -98,7 +103,7 @@ def planned(e: Experiment, minutes: float = 0.0, jobs: int | None = None) -> Pla
     Parameters
     ----------
     e : the experiment at its scale; at scale 1 if there are minutes
-    minutes : 0: no limit. Games are played claim by claim (`sequential`); training runs are shortened (`scale_within`)
+    minutes : 0: no limit. Games are played claim by claim (`by_claim`); training runs are shortened (`scale_within`)
     jobs : runs or games at a time; None: as many as the processors allow
 
     Raises RlgoError if no part of it fits into the time.
@@ -108,14 +113,14 @@ def planned(e: Experiment, minutes: float = 0.0, jobs: int | None = None) -> Pla
     jobs = OrNone(WORKERS).check("jobs", jobs) or jobs_for(spec for runs in e.runs.values() for spec in runs)
     if minutes and e.settings.kind == "games":
         e = replace(e, minutes=minutes, folder=folder_of(e.folder, 1.0, minutes))
-        sequential.check(e)
+        by_claim.check(e)
         slowness = slowness_of_games(e, recorded)
-        return Plan(e, within_minutes(e, recorded, jobs, slowness), minutes, slowness)
+        return ExperimentPlan(e, within_minutes(e, recorded, jobs, slowness), minutes, slowness)
     slowness = slowness_of_games(e, recorded) if e.contestants else slowness_of_learning(e, recorded)
     if minutes and e.settings.kind != "counts":
         scale = scale_within(e, recorded, minutes, jobs, slowness)
         e = read_experiment(e.argument, scale, e.folder, e.settings.openings)
-    return Plan(e, at_scale(e, recorded), minutes_of(e, recorded, jobs, slowness), slowness)
+    return ExperimentPlan(e, at_scale(e, recorded), minutes_of(e, recorded, jobs, slowness), slowness)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -123,81 +128,48 @@ def planned(e: Experiment, minutes: float = 0.0, jobs: int | None = None) -> Pla
 # ---------------------------------------------------------------------------------------------
 
 
-def at_scale(e: Experiment, recorded: Analysis | None) -> list[Forecast]:
+def at_scale(e: Experiment, recorded: Analysis | None) -> list[ClaimForecast]:
     """Return what is expected of each claim at the experiment's scale."""
     return [_at_scale(e, claim, recorded) for claim in e.claims]
 
 
-def _at_scale(e: Experiment, claim: Claim, recorded: Analysis | None) -> Forecast:
+def _at_scale(e: Experiment, claim: Claim, recorded: Analysis | None) -> ClaimForecast:
     found = None if recorded is None else recorded.measure(claim)
     ages = [int(point.partition("@")[2] or 0) for point in (claim.a, claim.b)]
     labels = [point.partition("@")[0] for point in (claim.a, claim.b)]
     ends = [e.runs[label][0].config.run.games for label in labels if label in e.runs]
     if ends and max(ages) > max(ends):
         needed = f"--scale {_round_up(e.scale * max(ages) / max(ends))}"
-        return Forecast(claim, found, verdict=NOT_MEASURED, needed=f"{needed}: its runs are too short")
-    games = _games_behind(e, claim)
+        return ClaimForecast(claim, found, verdict=NOT_MEASURED, needed=f"{needed}: its runs are too short")
     if found is None or recorded is None:
-        half = _rule_of_thumb(e, claim, games)
-        return Forecast(claim, None, games, half, needed="" if half < ASSUMED else "more games")
+        return ClaimForecast(claim, None, needed=_UNKNOWN)
+    behind = recorded.of_claim(claim)
+    before = sum(pair.games for pair in behind.pairs if claim.of != "won" or {pair.a, pair.b} == {claim.a, claim.b})
+    ratio = recorded.raw.header["scale"] / e.scale
+    games = round(before / ratio)
     if claim.of not in ("elo", "won", "spread"):
-        return Forecast(claim, found, games, 0.0, found.verdict(claim.low, claim.high))
-    expected = _with_games(claim, found, recorded, games)
+        return ClaimForecast(claim, found, games, 0.0, found.verdict(claim.low, claim.high))
+    kept = found.fixed + (behind.of_repeats(claim.a, claim.b) if behind is recorded else 0.0)
+    expected = _with_games(claim, found, kept, ratio)
     verdict, times = expected.verdict(claim.low, claim.high), expected.times_to_decide(claim.low, claim.high)
     needed = ""
     if verdict == OPEN:
-        needed = "no scale, at the recorded number" if math.isinf(times) else _scale_for(e, claim, recorded, times)
-    return Forecast(claim, found, games, (expected.high - expected.low) / 2, verdict, needed=needed)
+        needed = "no scale, at the recorded number" if math.isinf(times) else f"--scale {_round_up(e.scale * times)}"
+    return ClaimForecast(claim, found, games, (expected.high - expected.low) / 2, verdict, needed=needed)
 
 
-def _scale_for(e: Experiment, claim: Claim, recorded: Analysis, times: float) -> str:
-    """Return the option of a scale that decides a claim, if about `times` as many games would do."""
-    scale = e.scale * times
-    while True:  # numbers of games are rounded, so it may take a little more
-        text = _round_up(scale)
-        if _at_scale(replace(e, scale=float(text.replace(",", ""))), claim, recorded).is_decided:
-            return f"--scale {text}"
-        scale *= 1.05
+def _with_games(claim: Claim, found: Measured, kept: float, ratio: float) -> Measured:
+    """Return a recorded number with the interval that it would have after other games.
 
-
-def _with_games(claim: Claim, found: Measured, recorded: Analysis, games: int) -> Measured:
-    """Return a recorded number with the interval that it would have after so many games."""
-    behind = recorded.of_claim(claim)
-    before = sum(pair.games for pair in behind.pairs if claim.of != "won" or {pair.a, pair.b} == {claim.a, claim.b})
-    ratio = before / games if games else math.inf
+    kept : the part of its variance that more games do not reduce, Elo squared
+    ratio : of the recorded number of games to that of the others
+    """
     if claim.of == "elo" and found.variance:
-        kept = found.fixed + (behind.of_repeats(claim.a, claim.b) if behind is recorded else 0.0)
         return Measured.normal(found.value, kept + max(0.0, found.variance - kept) * ratio, kept)
     low, high = (found.value + (end - found.value) * math.sqrt(ratio) for end in (found.low, found.high))
     if claim.of == "won":
         low, high = max(0.0, low), min(1.0, high)
     return Measured(found.value, low, high)
-
-
-def _games_behind(e: Experiment, claim: Claim) -> int:
-    """Return how many games a claim will rest on: its own, those of its pair, or all."""
-    if e.settings.kind == "curves":
-        return _pairs_of_checkpoints(e) * e.scaled(e.settings.games)
-    planned = matches(e)
-    own = [m.games for m in planned if m.is_for_claim and {*m.names} == {claim.a, claim.b}]
-    if claim.games and own:
-        return own[0]
-    if claim.of == "won":
-        return sum(m.games for m in planned if {*m.names} == {claim.a, claim.b} and not m.is_for_claim)
-    return swiss_games(e) + sum(m.games for m in planned if not m.is_for_claim)
-
-
-def _pairs_of_checkpoints(e: Experiment) -> int:
-    """Return about how many pairs of checkpoints play; see `curves.pairings`."""
-    ages = [math.log10(max(10.0, run.config.run.games / 100)) * 3 for runs in e.runs.values() for run in runs]
-    return max(1, round(sum(ages) * (2 + min(4, len(ages) - 1))))
-
-
-def _rule_of_thumb(e: Experiment, claim: Claim, games: int) -> float:
-    """Return the half width of a claim's interval in Elo if the players are about equally strong."""
-    players = max(2, len(e.contestants) or sum(map(len, e.runs.values())) * 10)
-    of_each = games if claim.games or claim.of == "won" else 2 * games / players / 2
-    return NORMAL_975 * _GAME_ELO / math.sqrt(max(1.0, of_each))
 
 
 def _round_up(x: float) -> str:
@@ -211,8 +183,8 @@ def _round_up(x: float) -> str:
 # ---------------------------------------------------------------------------------------------
 
 
-def within_minutes(e: Experiment, recorded: Analysis | None, jobs: int, slowness: float) -> list[Forecast]:
-    """Return what is expected of each claim if the experiment is played for its minutes, see `sequential`.
+def within_minutes(e: Experiment, recorded: Analysis | None, jobs: int, slowness: float) -> list[ClaimForecast]:
+    """Return what is expected of each claim if the experiment is played for its minutes, see `by_claim`.
 
     jobs : games at a time
     slowness : the time that a game takes on this machine divided by the recorded time
@@ -231,16 +203,16 @@ def within_minutes(e: Experiment, recorded: Analysis | None, jobs: int, slowness
     return sorted(kept, key=lambda f: e.claims.index(f.claim))
 
 
-def _until_decided(e: Experiment, claim: Claim, recorded: Analysis | None, jobs: int, slowness: float) -> Forecast:
+def _until_decided(e: Experiment, claim: Claim, recorded: Analysis | None, jobs: int, slowness: float) -> ClaimForecast:
     found = None if recorded is None else recorded.measure(claim)
     if not can_duel(e, claim):
-        return Forecast(claim, found, verdict=NOT_MEASURED, needed="all players' games, without --minutes")
+        return ClaimForecast(claim, found, verdict=NOT_MEASURED, needed="all players' games, without --minutes")
+    if found is None or recorded is None:
+        return ClaimForecast(claim, None, needed=_UNKNOWN)
     bounds = [bound for bound in (claim.low, claim.high) if math.isfinite(bound)]
     elo = claim.of == "elo"
     ends = [float(expected_score(bound)) if elo else bound for bound in bounds]
-    at = ends[0] + (0.14 if ends[0] < 0.6 else -0.14)  # `ASSUMED` Elo at an even score
-    if found is not None:
-        at = float(expected_score(found.value)) if elo else found.value
+    at = float(expected_score(found.value)) if elo else found.value
     nearest = min(ends, key=lambda end: abs(at - end))
     games = _games_until(at, abs(at - nearest))
     verdict = Measured(at, at, at).verdict(*(_share(claim, bound) for bound in (claim.low, claim.high)))
@@ -251,8 +223,8 @@ def _until_decided(e: Experiment, claim: Claim, recorded: Analysis | None, jobs:
         towards = math.copysign(min(half, 0.999 - at if at < nearest else at - 0.001), nearest - at)
         half = abs(elo_from_share(at + towards) - elo_from_share(at))
     if games == math.inf:
-        return Forecast(claim, found, 0, half, OPEN, needed="nothing, at the recorded number")
-    return Forecast(claim, found, int(games), half, verdict, minutes)
+        return ClaimForecast(claim, found, 0, half, OPEN, needed="nothing, at the recorded number")
+    return ClaimForecast(claim, found, int(games), half, verdict, minutes)
 
 
 def _share(claim: Claim, bound: float) -> float:
@@ -272,10 +244,8 @@ def _games_until(at: float, away: float) -> float:
         games *= 2
 
 
-def _seconds_a_game(claim: Claim, recorded: Analysis | None) -> float:
+def _seconds_a_game(claim: Claim, recorded: Analysis) -> float:
     """Return the thinking time of both players in a game, as recorded; NaN if it was not."""
-    if recorded is None:
-        return math.nan
     each = seconds_by_player(recorded)
     return each.get(claim.a, math.nan) + each.get(claim.b, math.nan)
 
@@ -359,7 +329,7 @@ def slowness_of_learning(e: Experiment, recorded: Analysis | None) -> float:
 # ---------------------------------------------------------------------------------------------
 
 
-def plan_text(plan: Plan, stream: TextIO | None = None) -> str:
+def plan_text(plan: ExperimentPlan, stream: TextIO | None = None) -> str:
     """Return what a part of an experiment can decide, as a table with a sentence before it.
 
     stream : where it will be printed, see `console.table`
@@ -384,15 +354,13 @@ _HEAD = ("claim", "expected", "recorded", "games", "interval", "minutes", "this 
 _NOTE = "Games, interval (half its width) and minutes are expected ones, if the number is the recorded one."
 
 
-def _row(f: Forecast) -> tuple[str, ...]:
+def _row(f: ClaimForecast) -> tuple[str, ...]:
     """Return the row of a claim."""
     claim, unit = f.claim, " Elo" if f.claim.of in ("elo", "spread") else ""
     half = "" if math.isnan(f.half) or not f.half else f"± {f.half:,.0f}{unit}"
     if claim.of == "won" and half:
         half = f"± {f.half:.1%}"
     will = {NOT_MEASURED: "not measure it", OPEN: "leave it open"}.get(f.verdict, "decide it")
-    if f.recorded is None and f.verdict == OPEN:
-        will = "decide it if its number is further from the bound than the interval"
     return (
         text_of(claim),
         expected_in_words(claim),

@@ -3,7 +3,7 @@
 Start reading at `run`. A tournament spreads its games over all pairs, and most of them say little about a claim; at a
 small scale it decides nothing. Here a claim "a is better than b" is tested by games between a and b alone. After 20,
 40, 80 ... of them it is looked at, and play goes on where the next claim can be decided soonest. Looking often does not
-make the verdicts wrong more often: see `findings.level_of_look`.
+make the verdicts wrong more often: see `analysis.level_of_look`.
 
 Interrupted or out of time, it continues when it is run again, and gets as much time again.
 """
@@ -21,12 +21,12 @@ from typing import Any
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder, write_atomically
 from train.console import message
-from train.experiments.findings import OPEN, Analysis, Measured
-from train.experiments.games import games_folder, line_of, play_match_up_to
-from train.experiments.matches import PlannedMatch
-from train.experiments.model import Claim, Contestant, Experiment
-from train.experiments.raw import RawResults, games_of
-from train.experiments.training import labelled_runs, train_runs
+from train.experiments.declaration.experiment import Claim, Contestant, Experiment
+from train.experiments.declaration.matches import PlannedMatch
+from train.experiments.results.analysis import OPEN, Analysis, Measured
+from train.experiments.results.files import RawResults, games_of
+from train.experiments.running.games import games_folder, line_of, play_match_up_to
+from train.experiments.running.training import labelled_runs, train_runs
 
 FIRST_LOOK = 20  # games before the first look at a claim; each further look comes after twice as many
 _MOST_GAMES = 100_000  # of a pair
@@ -143,8 +143,8 @@ def run(
     for d in found:
         d.line = line_of(e, d.match)
         d.looks = _looks(d, looked.get(frozenset(d.match.names), 0), path)
-    while (duel := _next(found, end - now(), jobs)) is not None:
-        target, is_trial = _target(duel, end - now(), jobs), duel.line is None
+    while (duel := _next(found, left := end - now(), jobs)) is not None:
+        target, is_trial = _target(duel, left, jobs), duel.line is None
         play_match_up_to(e, duel.match, target, _jobs(duel, target - duel.games, jobs), progress=False)
         duel.line = line_of(e, duel.match)
         if not is_trial:
@@ -225,7 +225,7 @@ def _report(duel: Duel, progress: bool) -> None:
 
 
 def _findings(duel: Duel) -> Iterator[str]:
-    from train.experiments.claims import found_in_words  # only for messages
+    from train.experiments.results.claims import found_in_words  # only for messages
 
     for claim in duel.claims:
         m = duel.measured(claim)

@@ -20,9 +20,9 @@ from train.arena.fast import on_common_features, side_by_side
 from train.arena.match import play_match
 from train.arena.openings import find_openings
 from train.console import Progress, message
-from train.experiments.model import GNUGO_0, RANDOM, REFERENCE, Experiment
-from train.experiments.raw import RawResults, pair_line
-from train.experiments.training import Point, TrainedRun, labelled_runs, train_runs
+from train.experiments.declaration.experiment import GNUGO_0, RANDOM, REFERENCE, Experiment
+from train.experiments.results.files import RawResults, pair_line
+from train.experiments.running.training import Point, TrainedRun, labelled_runs, train_runs
 from train.runs.strength import GNUGO, has_gnugo
 from train.settings import spec_value
 
@@ -33,7 +33,7 @@ _RING = 3  # number of other runs that each run plays at equal numbers of games
 def run(e: Experiment, jobs: int, progress: bool) -> list[dict[str, Any]]:
     """Finish the training and the games of an experiment of kind "curves", and return its raw results.
 
-    See `running.run_experiment` for the parameters.
+    See `run.run_experiment` for the parameters.
     """
     assert e.reference is not None
     reference = e.reference.name

@@ -1,12 +1,12 @@
 """Run experiments: tables and figures of the papers.
 
-Start reading at `run_experiment`. An experiment writes one file of raw results, NAME.jsonl (`raw.RawResults`), from
+Start reading at `run_experiment`. An experiment writes one file of raw results, NAME.jsonl (`files.RawResults`), from
 which its picture and the report can be made at any time. An interrupted experiment continues when the same command is
 run again.
 
     e = read_experiment("plies", scale=0.1)
     run_experiment(e, "results")
-    print(findings.analyze(Path("results"), "plies").elo("two-ply", "one-ply"))
+    print(analysis.analyze(Path("results"), "plies").elo("two-ply", "one-ply"))
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.files import ELSEWHERE, check_folder, make_folder
 from rlgo.base.settings import WORKERS
 from train.arena.openings import Openings, find_openings
-from train.experiments import counts, curves, games, sequential
-from train.experiments.model import Experiment
-from train.experiments.raw import RawResults, read_raw, write_raw
+from train.experiments.declaration.experiment import Experiment
+from train.experiments.results.files import RawResults, read_raw, write_raw
+from train.experiments.running import by_claim, counts, curves, games
 from train.provenance import machine, versions
 from train.runs.fleet import jobs_for
 from train.runs.status import FINISHED, inspect
@@ -102,7 +102,7 @@ def check_run(
     if add and before is None:
         raise RlgoError(f"{path}: does not exist: expected raw results to add games to")
     if e.minutes:
-        sequential.check(e)
+        by_claim.check(e)
     elif e.settings.kind == "games":
         games.check(e, before, play, add, only)
     elif e.settings.kind == "curves":
@@ -146,7 +146,7 @@ def _run(
         case "frequency":
             return counts.frequency(e, jobs, progress)
         case "games" if e.minutes:
-            return sequential.run(e, jobs, progress, before)
+            return by_claim.run(e, jobs, progress, before)
         case "games":
             return games.run(e, jobs, progress, play, before, only)
         case _:

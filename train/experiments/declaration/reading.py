@@ -1,7 +1,7 @@
 """Read experiments from their files.
 
 Start reading at `read_experiment`. A file in configs/experiments has a table [experiment], whose keys
-`config.ExperimentConfig` explains, and further tables:
+`settings.ExperimentConfig` explains, and further tables:
 
     [runs."1x1"]                      # curves: a label, and what it changes in the base config
     features.sizes = [1]              # (a key `base = "default"` starts from another config)
@@ -12,7 +12,7 @@ Start reading at `read_experiment`. A file in configs/experiments has a table [e
     [panels]                          # curves: labels to draw together
     "(a) one size" = ["1x1", "2x2"]
 
-    [[series]]                        # games: players with a number x in their spec; keys: `config.SeriesConfig`
+    [[series]]                        # games: players with a number x in their spec; keys: `settings.SeriesConfig`
     label = "depth"
     player = "alphabeta,depth={x}"
     x = [1, 2, 3]
@@ -24,14 +24,14 @@ Start reading at `read_experiment`. A file in configs/experiments has a table [e
     [expected]                        # counts: the numbers in the paper's table
     "3x3 weights LD" = 61_517
 
-    [[claims]]                        # the paper's claims, so that they can be checked; see `model.Claim`
+    [[claims]]                        # the paper's claims, so that they can be checked; see `experiment.Claim`
     text = "2x2 shapes learn faster than 3x3 shapes"
     a = "2x2@1000"
     b = "3x3@1000"
     low = 0
     games = 500                       # games: that many between these two, for this claim
 
-    [[stated]]                        # numbers of the paper's figure, for the picture; see `config.StatedConfig`
+    [[stated]]                        # numbers of the paper's figure, for the picture; see `settings.StatedConfig`
     series = "2x2"
     x = [2000]
     y = [1000]
@@ -54,8 +54,17 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.resources import config_path, list_configs
 from rlgo.base.settings import EVEN_COUNT, MAX_SIZE, MIN_SIZE
 from train.config import Config, base_of, change, flat, load_config, read_toml, section_from
-from train.experiments.config import SCALE, ExperimentConfig, SeriesConfig, StatedConfig, folder_of
-from train.experiments.model import GNUGO_0, GNUGO_10, LOGGING_KEYS, MEASURES, REFERENCE, Claim, Contestant, Experiment
+from train.experiments.declaration.experiment import (
+    GNUGO_0,
+    GNUGO_10,
+    LOGGING_KEYS,
+    MEASURES,
+    REFERENCE,
+    Claim,
+    Contestant,
+    Experiment,
+)
+from train.experiments.declaration.settings import SCALE, ExperimentConfig, SeriesConfig, StatedConfig, folder_of
 from train.players.spec import parse_spec
 from train.runs.fleet import RunSpec, run_name
 from train.runs.folder import next_checkpoint
@@ -105,7 +114,7 @@ def read_experiment(
     out : the working folder of experiments
     openings : see `train.arena.openings.find_openings`; "": as the file says
     minutes : with kind "games": play only between the players of claims, until these are decided or the time is over
-        (`sequential`); 0: no limit
+        (`by_claim`); 0: no limit
 
     Raises
     ------
@@ -119,7 +128,7 @@ def read_experiment(
     settings, data = _read_tables(file)
     settings = replace(settings, openings=openings or settings.openings)
     if minutes and (settings.kind != "games" or scale != 1):
-        raise RlgoError(f'{file}: minutes: expected kind = "games" and scale 1; `plan.scale_within` finds a scale')
+        raise RlgoError(f'{file}: minutes: expected kind = "games" and scale 1; `forecast.scale_within` finds a scale')
     folder, argument = folder_of(out, scale, minutes), file.stem if shipped else str(path)
     e = Experiment(file.stem, file, settings, scale, folder, argument, minutes=minutes)
     if settings.kind == "counts":
@@ -146,7 +155,7 @@ def _read_tables(file: Path) -> tuple[ExperimentConfig, dict[str, Any]]:
     data = read_toml(file)
     table = data.pop("experiment", None)
     if not isinstance(table, dict):
-        raise RlgoError(f"{file}: expected a table [experiment]; see train/experiments/reading.py")
+        raise RlgoError(f"{file}: expected a table [experiment]; see train/experiments/declaration/reading.py")
     s: ExperimentConfig = section_from(ExperimentConfig, table, str(file))
     if s.kind in ("curves", "games") and not s.games:
         raise RlgoError(f"{file}: experiment.games = 0: expected at least 2")

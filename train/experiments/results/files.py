@@ -1,6 +1,9 @@
-"""Raw results of an experiment: a file with a header, then one line for each training run, pair of players, or number.
+"""Files of raw results: a header, then one line for each training run, pair of players, or number; and where they are.
 
-Reports are computed from these files alone; see `findings`.
+Start reading at `RawResults`. Reports are computed from these files alone; see `analysis`. Those that ship with rlgo
+are in `shipped_folder`. Below the working folder (``experiments``), whole experiments have their results in
+``results``, those at a scale in ``scale-X/results``, and those with a limit of time in ``minutes/results``; see
+`own_results`.
 """
 
 from __future__ import annotations
@@ -8,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +20,7 @@ from typing import Any
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder, read_file, write_atomically
+from rlgo.base.resources import checkpoints_dir
 from train.checksums import add_checksum, verify
 
 FORMAT = "rlgo-experiment-1"
@@ -82,6 +87,11 @@ def read_header(path: Path) -> dict[str, Any]:
     except RlgoError:
         return {}
     return {} if raw is None else raw.header
+
+
+# ---------------------------------------------------------------------------------------------
+# Lines of pairs of players
+# ---------------------------------------------------------------------------------------------
 
 
 def pair_line(a: str, b: str, scores: Iterable[Sequence[float]], **more: Any) -> dict[str, Any]:
@@ -153,3 +163,77 @@ def games_of(line: dict[str, Any]) -> int:
 def run_point(label: str, seed: int, games: int) -> str:
     """Return the name of a checkpoint among the players: ``LABEL #SEED @GAMES``."""
     return f"{label} #{seed} @{games}"
+
+
+# ---------------------------------------------------------------------------------------------
+# Folders of results
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ResultsFile:
+    """The raw results of one experiment.
+
+    Attributes
+    ----------
+    name : of the experiment
+    folder : the folder that contains them
+    header : the first line of their file
+    """
+
+    name: str
+    folder: Path
+    header: dict[str, Any]
+
+    @property
+    def path(self) -> Path:
+        """Their file."""
+        return self.folder / f"{self.name}.jsonl"
+
+    def __str__(self) -> str:
+        return f"{self.header['finished']}, {part_in_words(self.header)}"
+
+
+def part_in_words(header: dict[str, Any]) -> str:
+    """Say which part of an experiment's games results have: ``whole``, ``scale 0.1`` or ``10 min``."""
+    if minutes := header.get("minutes"):
+        return f"{minutes:g} min"
+    return "whole" if header["scale"] == 1 else f"scale {header['scale']:g}"
+
+
+def shipped_folder() -> Path | None:
+    """Return the folder of the results that ship with rlgo; None where they do not, as in an installed wheel."""
+    folder = checkpoints_dir().parent / "results" / "experiments"
+    return folder if folder.is_dir() else None
+
+
+def is_shipped(folder: Path) -> bool:
+    """Return whether a folder is that of the results that ship with rlgo."""
+    shipped = shipped_folder()
+    return shipped is not None and folder.resolve() == shipped.resolve()
+
+
+def result_folders(out: str | Path) -> list[Path]:
+    """Return the folders with raw results below a working folder: that of whole experiments first."""
+    parts = [Path(out), *sorted(p for p in Path(out).glob("*") if re.fullmatch(r"scale-.*|minutes", p.name))]
+    return [folder / "results" for folder in parts if any((folder / "results").glob("*.jsonl"))]
+
+
+def own_results(out: str | Path) -> list[ResultsFile]:
+    """Return the raw results below a working folder, at all scales, the latest first."""
+    found = [file for folder in result_folders(out) for file in results_in(folder)]
+    return sorted(found, key=lambda file: file.path.stat().st_mtime, reverse=True)
+
+
+def results_in(folder: Path) -> list[ResultsFile]:
+    """Return the raw results in one folder, by name."""
+    found = [ResultsFile(path.stem, path.parent, read_header(path)) for path in sorted(folder.glob("*.jsonl"))]
+    return [file for file in found if file.header]
+
+
+def latest_results(out: str | Path, name: str) -> ResultsFile:
+    """Return the latest raw results of an experiment. RlgoError if it has not run."""
+    found = [file for file in own_results(out) if file.name == name]
+    if not found:
+        raise RlgoError(f"{name}: has not run: no results of it below {out} (rlgo experiment run {name})")
+    return found[0]
