@@ -18,7 +18,7 @@ from rlgo.base.files import make_folder
 from train.arena.match import play_match
 from train.arena.openings import find_openings, with_openings
 from train.arena.results import PlayedGame, read_results, read_versions
-from train.arena.tournament import RESULTS, Plan, run_tournament
+from train.arena.tournament import RESULTS, TournamentPlan, run_tournament
 from train.config import TournamentConfig
 from train.console import message
 from train.experiments.declaration.experiment import Experiment
@@ -210,7 +210,7 @@ def games_file(e: Experiment, match: PlannedMatch) -> Path:
     return games_folder(e) / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', names)}-{zlib.crc32(names.encode()):08x}.jsonl"
 
 
-def _plan(e: Experiment) -> Plan:
+def _plan(e: Experiment) -> TournamentPlan:
     """Return the experiment as a Swiss tournament."""
     s, folder = e.settings, games_folder(e)
     name = re.sub(r"[^\w.-]", "-", e.name)  # of a folder
@@ -218,7 +218,7 @@ def _plan(e: Experiment) -> Plan:
         name=name, out=str(folder.parent), kind="swiss", games=e.scaled(s.games), size=s.size, komi=s.komi,
         openings=s.openings, seed=s.seed,
     )  # fmt: skip
-    return Plan(settings, {c.name: c.spec for c in e.contestants}, {}, folder, e.path)
+    return TournamentPlan(settings, {c.name: c.spec for c in e.contestants}, {}, folder, e.path)
 
 
 def collect(e: Experiment, counted: _Counted) -> list[dict[str, Any]]:
