@@ -31,7 +31,7 @@ FLOORS = {
         ("search",),
     ),
     "train": (
-        ("stats", "checksums", "provenance", "locks", "console", "plots", "ray_cluster"),
+        ("stats", "checksums", "provenance", "locks", "process", "console", "plots", "ray_cluster"),
         ("settings",),
         ("config",),
         ("players",),

@@ -28,9 +28,10 @@ from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.play.ownership import PLAYOUTS, Ownership
 from rlgo.play.player import RESIGN, Candidate, Player, name_of_move, won_by
 from rlgo.play.session import GameSession
-from train.console import color_output, interruptible, unicode_output
+from train.console import color_output, unicode_output
 from train.play.analyze import describe_map
 from train.players.spec import make_player
+from train.process import interruptible
 
 _HUMAN = "human"  # in game records
 _PATIENCE = 1.0  # seconds before the first move in which the engine may get ready

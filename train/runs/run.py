@@ -34,7 +34,8 @@ from rlgo.learning.td import step_size
 from train.arena.elo import Rating
 from train.arena.rating_scale import SCALE
 from train.config import Config, config_from_dict, flat, overrides, to_toml
-from train.console import Progress, StopRequest, command, message
+from train.console import Progress, command, message
+from train.process import StopRequest
 from train.provenance import command_line, commit, versions
 from train.runs.folder import RunFolder, next_checkpoint
 from train.runs.learners import features_of, learner_of

@@ -21,8 +21,8 @@ from rlgo.go.game import Game
 from rlgo.play.player import RESIGN, Player
 from train.arena.match import play_match
 from train.arena.referee import GameRules, play_game
-from train.console import StopRequest
 from train.players.engines import GtpClient
+from train.process import StopRequest
 
 ROOT = Path(__file__).resolve().parents[3]
 FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}

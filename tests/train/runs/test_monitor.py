@@ -170,8 +170,8 @@ def test_the_table_of_runs_has_settings_and_strengths(finished):
     shown = {key: value if isinstance(value, int | float | str) else str(value) for key, value in flat(config).items()}
     assert values == shown
     assert {info.name for info in experiment.hparam_infos} == set(shown)
-    first = {info.name for info in experiment.hparam_infos if info.differs}
-    assert first == {"features.sizes", "learning.alpha", "policy.epsilon", "run.games", "run.seed"}
+    first = [info.name for info in experiment.hparam_infos][:5]
+    assert first == ["features.sizes", "learning.alpha", "policy.epsilon", "run.games", "run.seed"]
     assert [info.name.tag for info in experiment.metric_infos] == [*METRICS]
     # TensorBoard fills in the last of the scalars of these names.
     assert {tag for tag in everything(result.folder) if tag.startswith("strength/")} <= set(METRICS)

@@ -19,13 +19,13 @@ from rlgo.base.files import user_path, write_atomically
 from rlgo.base.resources import version
 from rlgo.base.settings import DEFAULT_KOMI
 from rlgo.play.session import GameSession
-from train.console import signals_to
 from train.play.cgos.config import CgosConfig, load_cgos
 from train.play.cgos.connection import Connection, Log
 from train.play.cgos.messages import COLORS, Lost, ServerGame, parse_genmove, parse_play, parse_setup
 from train.play.cgos.record import to_sgf
 from train.play.cgos.seat import Seat
 from train.players.spec import make_player
+from train.process import signals_to
 
 LONGEST_DELAY = 60.0  # seconds between two attempts to connect, before jitter
 
