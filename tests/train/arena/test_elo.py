@@ -298,11 +298,10 @@ def test_a_new_player_is_rated_as_in_a_full_fit_with_all_others_fixed() -> None:
         PairResult("p3", "new", 3.5, 10, 1),
         PairResult("new", "p1", 6, 6),
     ]
-    new = rate_new(ratings, results)
+    new = rate_new(ratings.elo, results)
     full = rate(earlier + results, anchors=ratings.elo)["new"]
     assert [new.elo, *new.ci95, new.opponent] == pytest.approx([full.elo, *full.ci95, full.opponent], abs=1e-9)
     assert (new.name, new.games, new.score) == ("new", 56, full.score)
-    assert rate_new(ratings.elo, results) == new
     assert rate(earlier + results, anchors={"p0": ratings["p0"].elo})["new"].elo != pytest.approx(full.elo, abs=0.1)
 
 
@@ -355,12 +354,6 @@ def test_without_a_prior_games_must_go_both_ways() -> None:
         (lambda: PairResult("a", "b", 3, 2), "score = 3, expected 0 to 2"),
         (lambda: PairResult("a", "b", -1, 2), "score = -1"),
         (lambda: PairResult("a", "b", math.nan, 2), "score = nan"),
-        (lambda: PairResult("a", "b", 1, 4, draws=3), "score = 1, expected 1.5 to 2.5"),
-        (lambda: PairResult("a", "b", 1, 2, draws=3), "draws = 3"),
-        (lambda: PairResult("a", "b", 1, 2, design=0), "design = 0"),
-        (lambda: PairResult("a", "b", 1, 2, openings=((1, 1),)), "add up to 2 of 2, not 1 of 2"),
-        (lambda: PairResult("a", "b", 1, 3, openings=((1, 0),)), "add up to 1 of 2, not 1 of 3"),
-        (lambda: PairResult.of_openings("a", "b", [[2, -1]]), "between 0 and 1"),
         (lambda: PairResult.of_openings("a", "b", []), "games = 0"),
         (lambda: rate([]), "at least one result"),
         (lambda: rate([PairResult("a", "b", 1, 2)], {"c": 0}), "anchor c: not among the players: a, b"),
@@ -557,9 +550,6 @@ def test_ratings_can_be_written_and_stand_for_later_fits() -> None:
     assert data["prior"] == 2
     np.testing.assert_array_equal(data["los"], ratings.los)
     np.testing.assert_array_equal(data["covariance"], ratings.covariance)
-    elo = {p["name"]: p["elo"] for p in data["players"]}
-    result = PairResult("d", "a", 3, 10)
-    assert rate_new(elo, [result]) == rate_new(ratings, [result])
 
 
 def test_lopsided_pairs_do_not_count_for_the_scatter() -> None:

@@ -6,7 +6,7 @@ Start reading at `results_table`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mcts.settings import ALGORITHMS
 from train.console import markdown
@@ -104,7 +104,7 @@ def _curve_row(analysis: Analysis, label: str) -> list[str]:
         label,
         seeds,
         *("" if at is None else f"{at.value:,.0f}" for at in placed),
-        f"{last.value:,.0f} ({last.low:,.0f} to {last.high:,.0f}){after}",
+        f"{_elo(last)}{after}",
         _won_gnugo(analysis, {run_point(label, run["seed"], ages[-1]) for run in runs}),
     ]
 
@@ -133,39 +133,20 @@ def _players(e: Experiment, analysis: Analysis) -> str:
     there = {name for pair in analysis.pairs for name in (pair.a, pair.b)}
     players = [c for c in e.contestants if c.name in there]
     opponents = [] if is_swiss else _opponents(e, players)
-    has_rivals = any(c.against for c in players) and not by_claim
-    header = [
-        "player",
-        *(["Elo" if analysis.is_anchored else "Elo (mean 0)"] if is_rated else []),
-        "games",
-        *(f"won against {name}" for name in opponents),
-        *(["won against its opponent"] if has_rivals else []),
-        "seconds a game",
-        *(["simulations a second"] if analysis.speeds else []),
-    ]
     games, seconds = _games_and_seconds(analysis)
     rivals = {(c.series, c.x): c.name for c in players}
-    rows = [header]
-    for c in players:
-        elo, rival = analysis.rating_among(c.name) if is_rated else None, rivals.get((c.against, c.x))
-        won = [analysis.won(c.name, name) for name in opponents]
-        if has_rivals:
-            won.append(analysis.won(c.name, rival) if rival else None)
-        speed = f"{analysis.speeds[c.name]:,.0f}" if c.name in analysis.speeds else ""
-        rows.append(
-            [
-                c.name,
-                *(
-                    [("" if elo is None else f"{elo.value:,.0f} ({elo.low:,.0f} to {elo.high:,.0f})")]
-                    if is_rated
-                    else []
-                ),
-                f"{games[c.name]:,}",
-                *map(share, won),
-                _two_digits(seconds[c.name] / games[c.name]),
-                *([speed] if analysis.speeds else []),
-            ]
-        )
+    columns: dict[str, Callable[[Contestant], str]] = {"player": lambda c: c.name}
+    if is_rated:
+        columns["Elo" if analysis.is_anchored else "Elo (mean 0)"] = lambda c: _elo(analysis.rating_among(c.name))
+    columns["games"] = lambda c: f"{games[c.name]:,}"
+    for name in opponents:
+        columns[f"won against {name}"] = lambda c, name=name: share(analysis.won(c.name, name))  # type: ignore[misc]
+    if any(c.against for c in players) and not by_claim:
+        columns["won against its opponent"] = lambda c: share(analysis.won(c.name, rivals.get((c.against, c.x), "")))
+    columns["seconds a game"] = lambda c: _two_digits(seconds[c.name] / games[c.name])
+    if speeds := analysis.speeds:
+        columns["simulations a second"] = lambda c: f"{speeds[c.name]:,.0f}" if c.name in speeds else ""
+    rows = [list(columns), *([column(c) for column in columns.values()] for c in players)]
     return f"{_how_played(e, analysis)}\n\n{markdown(rows)}"
 
 
@@ -214,6 +195,11 @@ def _how_played(e: Experiment, analysis: Analysis) -> str:
 def _range(counts: Sequence[int]) -> str:
     """Format the least and the greatest of some numbers."""
     return f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{counts[0]:,}"
+
+
+def _elo(elo: Measured | None) -> str:
+    """Format a rating with its interval; "" for None."""
+    return "" if elo is None else f"{elo.value:,.0f} ({elo.low:,.0f} to {elo.high:,.0f})"
 
 
 def share(won: Measured | None) -> str:
