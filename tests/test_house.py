@@ -42,6 +42,8 @@ FLOORS = {
     ),
 }
 FLOOR_OF = {f"{package}.{room}": i for package in FLOORS for i, rooms in enumerate(FLOORS[package]) for room in rooms}
+# The rooms inside train/experiments, from the lowest floor up.
+ROOMS_OF_EXPERIMENTS = ("declaration", "results", "running", "report")
 ENTRY = "rlgo.__main__"  # `python -m rlgo` is the command line: it stands above everything
 CHILD = "train.runs.child"  # the entry module of child processes, which nobody imports
 
@@ -125,6 +127,14 @@ def test_rooms_import_downwards(module: str) -> None:
     for other in GRAPH[module]:
         if other in IN_ROOMS and other.partition(".")[0] == module.partition(".")[0] and room_of(other) != room:
             assert FLOOR_OF[room_of(other)] < FLOOR_OF[room], f"{module} imports {other}"
+
+
+def test_rooms_of_experiments_import_downwards() -> None:
+    floors = {f"train.experiments.{room}": i for i, room in enumerate(ROOMS_OF_EXPERIMENTS)}
+    for module, others in GRAPH.items():
+        for other in others:
+            here, there = (floors.get(".".join(name.split(".")[:3])) for name in (module, other))
+            assert here is None or there is None or there <= here, f"{module} imports {other}"
 
 
 def test_there_are_no_circles() -> None:

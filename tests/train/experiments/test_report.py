@@ -34,7 +34,7 @@ from train.experiments.results.analysis import (
     Analysis,
     analyze,
 )
-from train.experiments.results.files import RawResults, pair_line, write_raw
+from train.experiments.results.files import RawResults, pair_line
 from train.stats import clustered_interval
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -197,11 +197,6 @@ def test_pictures_are_linked_where_there_are_some(text, folder):
         assert (folder.parent / link).exists(), link
     headings = set(re.findall(r"^## (.*)$", text, re.MULTILINE))
     assert set(re.findall(r"\]\(#([^)]*)\)", text)) <= headings
-
-
-def test_a_picture_that_was_not_drawn_is_not_linked(tmp_path):
-    write_raw(tmp_path / "plies.jsonl", curves_of(read_experiment("plies"), openings=2))
-    assert "plies.png" not in report(tmp_path, tmp_path / "results.md")
 
 
 def test_what_the_sections_say(text, results):
