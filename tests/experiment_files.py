@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from train.experiments.curves import pairings
-from train.experiments.model import GNUGO_0, Experiment
-from train.experiments.raw import RawResults, pair_line, run_point
-from train.experiments.reading import read_experiment
-from train.experiments.training import Point
+from train.experiments.declaration.experiment import GNUGO_0, Experiment
+from train.experiments.declaration.reading import read_experiment
+from train.experiments.results.files import RawResults, pair_line, run_point
+from train.experiments.running.curves import pairings
+from train.experiments.running.training import Point
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -14,7 +14,7 @@ import pytest
 
 from rlgo.base.budget import BATCH_SECONDS, SLICE_SECONDS
 from train.cli.main import main
-from train.experiments.findings import read_raw, scores_of
+from train.experiments.results.analysis import read_raw, scores_of
 from train.play.web.options import Limits
 from train.play.web.searching import turns
 from train.players import engines

@@ -31,7 +31,7 @@ FLOORS = {
         ("search",),
     ),
     "train": (
-        ("stats", "checksums", "provenance", "locks", "console", "plots", "ray_cluster"),
+        ("stats", "checksums", "provenance", "locks", "process", "console", "plots", "ray_cluster"),
         ("settings",),
         ("config",),
         ("players",),
@@ -42,7 +42,10 @@ FLOORS = {
     ),
 }
 # Packages within a room, in the order in which they may import each other.
-INNER_FLOORS = {"train.play.web": ("options", "messages", "access", "searching", "tab", "server")}
+INNER_FLOORS = {
+    "train.play.web": ("options", "messages", "access", "searching", "tab", "server"),
+    "train.experiments": ("declaration", "results", "running", "report"),
+}
 FLOOR_OF = {f"{package}.{room}": i for package in FLOORS for i, rooms in enumerate(FLOORS[package]) for room in rooms}
 ENTRY = "rlgo.__main__"  # `python -m rlgo` is the command line: it stands above everything
 CHILD = "train.runs.child"  # the entry module of child processes, which nobody imports

@@ -88,7 +88,7 @@ def strength_table(bench: dict[str, Any]) -> str:
     """Return the table of all players against GNU Go, each rated by its own games; `bench` is that of `rlgo bench`."""
     from train.arena.elo import rate
     from train.console import markdown
-    from train.experiments.findings import ANCHOR, LINK_EXPERIMENT, analyze
+    from train.experiments.results.analysis import ANCHOR, LINK_EXPERIMENT, analyze
     from train.stats import in_percent
 
     links = analyze(RESULTS / "experiments", LINK_EXPERIMENT).pairs
@@ -111,7 +111,7 @@ def strength_table(bench: dict[str, Any]) -> str:
 def _against_gnugo(s: Strength) -> tuple[PairResult | None, tuple[float, float], float | None]:
     """Return a player's games against GNU Go, if any, the interval of its share, and its simulations a second."""
     from train.arena.elo import PairResult
-    from train.experiments.findings import analyze
+    from train.experiments.results.analysis import analyze
 
     opponent, file = f"GNU Go level {s.level}", ROOT / s.source
     if s.source and not s.point:
@@ -185,7 +185,7 @@ def levels_table(path: Path) -> str:
     from rlgo.base.settings import DEFAULT_SIZE
     from train.arena.elo import PairResult, rate
     from train.console import markdown
-    from train.experiments.findings import ANCHOR
+    from train.experiments.results.analysis import ANCHOR
 
     raw = json.loads(path.read_text("utf-8"))
     results = []

@@ -21,7 +21,7 @@ from rlgo.go.board import PASS, new_boards, play
 from rlgo.go.rules import zobrist
 from rlgo.moves.move_features import new_study
 from rlgo.moves.patterns import find_patterns, load_patterns, score_moves
-from train.bench.material import middle_game
+from train.bench.measures import middle_game
 
 SIZE, POSITIONS, RUNS = 9, 250, 9
 TAKEN = (0, 1024, 1536, 3072)  # KiB

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rlgo.base.errors import RlgoError
 from train.console import markdown
-from train.experiments.findings import SCALE_EXPERIMENT
-from train.experiments.model import GNUGO_0, GNUGO_10
-from train.experiments.raw import read_raw, scores_of
+from train.experiments.declaration.experiment import GNUGO_0, GNUGO_10
+from train.experiments.results.analysis import SCALE_EXPERIMENT
+from train.experiments.results.files import read_raw, scores_of
 from train.stats import clustered_interval, in_percent
 
 

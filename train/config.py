@@ -156,7 +156,7 @@ class RunConfig(Section):
     )
     cluster_timeout: Annotated[float, Field(gt=0)] = key(
         300.0,
-        "Seconds to wait for cluster workers at the start and in each round. Slower ones are replaced.",
+        "Seconds to wait for a cluster at the start and in each round, before the run ends; it can be resumed.",
         needs=Needs("cluster", lambda run: bool(run.cluster)),
     )
 

@@ -276,7 +276,8 @@ class _Work:
         self.what = what
         self.start = 0.0  # of compiling; 0 before it
         self.end = ""  # what the line with the seconds begins with
-        self.is_over = threading.Event()
+        self._is_over = threading.Event()
+        self._ticker: threading.Thread | None = None
 
     def announce(self) -> None:
         """Say on stderr that something is compiled, and then show that it goes on."""
@@ -284,13 +285,20 @@ class _Work:
         in_front = threading.current_thread() is threading.main_thread()  # otherwise others may write meanwhile
         print(f"compiling {self.what} (first use only) ...", end=" " if in_front else "\n", file=sys.stderr, flush=True)
         if in_front:
-            threading.Thread(target=self._tick, daemon=True).start()
+            self._ticker = threading.Thread(target=self._tick, daemon=True)
+            self._ticker.start()
         else:
             self.end = f"compiling {self.what}: "
 
     def _tick(self) -> None:
-        while not self.is_over.wait(_TICK_SECONDS):
+        while not self._is_over.wait(_TICK_SECONDS):
             print(".", end="", file=sys.stderr, flush=True)
+
+    def stop_ticking(self) -> None:
+        """Wait for the last dot, so that none comes after what is printed next."""
+        self._is_over.set()
+        if self._ticker is not None:
+            self._ticker.join()
 
 
 _work: list[_Work] = []  # the innermost last
@@ -327,14 +335,15 @@ def compiling(what: str) -> Iterator[None]:
     try:
         yield
     except BaseException:
+        work.stop_ticking()
         if work.start and not work.end:
             print(file=sys.stderr)
         raise
     else:
+        work.stop_ticking()
         if work.start:
             print(f"{work.end}{time.perf_counter() - work.start:.0f} s", file=sys.stderr, flush=True)
     finally:
-        work.is_over.set()
         _work.remove(work)
 
 

@@ -20,7 +20,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.features.weights import load_weights, save_weights
 from train.arena.match import play_match
 from train.arena.results import read_results
-from train.experiments.raw import RawResults, pair_line, read_raw, write_raw
+from train.experiments.results.files import RawResults, pair_line, read_raw, write_raw
 from train.knowledge import shards
 from train.runs.folder import RunFolder
 

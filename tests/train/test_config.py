@@ -45,7 +45,7 @@ from train.config import (
     parse_override,
     to_toml,
 )
-from train.experiments.config import ExperimentConfig, SeriesConfig, StatedConfig
+from train.experiments.declaration.settings import ExperimentConfig, SeriesConfig, StatedConfig
 from train.runs.learners import features_of
 
 ROOT = Path(__file__).resolve().parents[2]

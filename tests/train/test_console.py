@@ -1,39 +1,19 @@
-"""The console: Ctrl-C, messages, progress and tables."""
+"""The console: messages, progress and tables."""
 
 from __future__ import annotations
 
-import contextlib
 import io
-import os
 import re
-import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from rlgo.base.errors import RlgoError
 from train import console
-from train.console import (
-    LogFile,
-    Progress,
-    StopRequest,
-    color_output,
-    command,
-    exit_status,
-    interruptible,
-    markdown,
-    message,
-    signals_to,
-    table,
-    unicode_output,
-)
+from train.console import LogFile, Progress, color_output, command, markdown, message, table
 
 
 class Stream(io.StringIO):
@@ -57,120 +37,9 @@ def plain_environment(monkeypatch: Any) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def deliver(number: int) -> None:
-    """Send this process a signal, as the kernel would."""
-    signal.raise_signal(number)
-
-
-def handlers() -> list[Any]:
-    return [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-
-
-# ---------------------------------------------------------------------------------------------
-# Ctrl-C and SIGTERM
-# ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals_interrupt_at_once_where_asked_to_from_the_start(number: int) -> None:
-    before = handlers()
-    with pytest.raises(KeyboardInterrupt), StopRequest(at_once=True):
-        deliver(number)
-    assert handlers() == before
-
-
-def test_ctrl_c_works_where_a_shell_ignores_it() -> None:
-    with signals_to(lambda _: None, signal.SIGINT):
-        before = handlers()
-        with pytest.raises(KeyboardInterrupt), StopRequest(at_once=True):
-            deliver(signal.SIGINT)
-        assert handlers() == before
-
-
-def test_other_threads_leave_signals_alone() -> None:
-    before, seen = handlers(), []
-
-    def work() -> None:
-        with StopRequest(at_once=True), StopRequest() as request:
-            seen.append((handlers(), bool(request)))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert seen == [(before, False)]
-
-
-def test_the_first_signal_is_a_request_and_the_second_one_interrupts() -> None:
-    asked: list[int] = []
-    before = handlers()
-    with StopRequest(on_request=asked.append) as request:
-        assert not request
-        deliver(signal.SIGTERM)
-        assert request
-        assert request.signal == signal.SIGTERM
-        with pytest.raises(KeyboardInterrupt):
-            deliver(signal.SIGINT)
-        assert request.signal == signal.SIGINT
-    assert asked == [signal.SIGTERM]
-    assert handlers() == before
-
-
-def test_a_request_interrupts_at_once_where_asked_to() -> None:
-    asked: list[int] = []
-    with StopRequest(on_request=asked.append) as request:
-        request.at_once = True
-        with pytest.raises(KeyboardInterrupt):
-            deliver(signal.SIGINT)
-    assert request.signal == signal.SIGINT
-    assert asked == []
-
-
-def test_an_interrupt_that_python_must_ignore_comes_again() -> None:
-    """As in the finalizers that run while numba compiles."""
-
-    class Finalized:
-        def __del__(self) -> None:
-            deliver(signal.SIGTERM)
-
-    def work(request: StopRequest) -> None:
-        Finalized()  # gone at once
-        assert request.signal == signal.SIGTERM
-        while True:
-            time.sleep(0.01)
-
-    before = sys.unraisablehook
-    with pytest.raises(KeyboardInterrupt) as found, StopRequest(at_once=True) as request:
-        work(request)
-    assert found.value.args == (signal.SIGTERM,)
-    assert sys.unraisablehook is before
-
-
-def test_interruptible_ends_a_search_first_and_everything_second() -> None:
-    player: Any = SimpleNamespace(stop=lambda: False)
-    before = player.stop
-    with interruptible(player):
-        assert not player.stop()
-        deliver(signal.SIGINT)
-        assert player.stop()
-        with pytest.raises(KeyboardInterrupt):
-            deliver(signal.SIGINT)
-    assert player.stop is before
-
-
-def test_interruptible_keeps_the_stop_that_the_player_had() -> None:
-    player: Any = SimpleNamespace(stop=lambda: True)
-    with interruptible(player):
-        assert player.stop()
-
-
 # ---------------------------------------------------------------------------------------------
 # Streams and messages
 # ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("encoding", "expected"), [("utf-8", True), ("UTF8", True), ("ascii", False), ("", False)])
-def test_unicode_output(encoding: str, expected: bool) -> None:
-    assert unicode_output(Stream(encoding=encoding)) is expected
 
 
 @pytest.mark.parametrize(
@@ -189,11 +58,6 @@ def test_color_output(is_terminal: bool, environment: dict[str, str], expected: 
     assert color_output(Stream(is_terminal)) is expected
 
 
-def test_messages_go_to_standard_error(capsys: Any) -> None:
-    message("compiling")
-    assert capsys.readouterr() == ("", "compiling\n")
-
-
 def test_a_log_is_appended_to(tmp_path: Path) -> None:
     for words in ("= ok", "= Größe"):
         with LogFile(tmp_path / "log.txt") as log:
@@ -209,71 +73,6 @@ def test_a_full_disk_ends_no_game_that_is_logged(capsys: Any) -> None:
         log("= B1")
     (line,) = capsys.readouterr().err.splitlines()
     assert line == "rlgo: /dev/full: cannot be written: No space left on device; continuing without it"
-
-
-def test_a_log_in_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(RlgoError, match=r"log\.txt: cannot be written: No such file"):
-        LogFile(tmp_path / "none" / "log.txt")
-
-
-# ---------------------------------------------------------------------------------------------
-# How a command ends
-# ---------------------------------------------------------------------------------------------
-
-
-def fail(error: BaseException) -> None:
-    raise error
-
-
-@pytest.mark.parametrize(
-    ("end", "status", "err"),
-    [
-        (lambda: None, 0, ""),
-        (lambda: 1, 1, ""),
-        (lambda: fail(RlgoError("two\nlines")), 2, "rlgo: error: two lines\n"),
-        (lambda: os.remove("/no/such/file"), 2, "rlgo: error: /no/such/file: No such file or directory\n"),
-        (lambda: fail(KeyboardInterrupt()), 130, ""),
-        (lambda: fail(KeyboardInterrupt(signal.SIGTERM)), 143, ""),
-        (lambda: fail(SystemExit(143)), 143, ""),
-        (lambda: fail(SystemExit()), 0, ""),
-    ],
-)
-def test_how_a_command_ends(end: Callable[[], int | None], status: int, err: str, capsys: Any) -> None:
-    assert exit_status(end) == status
-    assert capsys.readouterr() == ("", err)
-
-
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_command_that_a_signal_ends(number: int, status: int) -> None:
-    """One rule for all, whether a command shows what it has or not."""
-
-    def shows_what_it_has() -> int:
-        with contextlib.suppress(KeyboardInterrupt):
-            deliver(number)
-        return 0
-
-    def saves_first() -> None:
-        with StopRequest() as stop:
-            deliver(number)
-        raise KeyboardInterrupt(stop.signal)
-
-    before = handlers()
-
-    def ends_by_itself() -> int:
-        with contextlib.suppress(KeyboardInterrupt):
-            deliver(number)
-        raise KeyboardInterrupt
-
-    ends = (lambda: deliver(number), shows_what_it_has, saves_first, ends_by_itself)
-    assert [exit_status(end) for end in ends] == [status] * 4
-    assert handlers() == before
-
-
-def test_a_bug_keeps_its_traceback() -> None:
-    with pytest.raises(ZeroDivisionError):
-        exit_status(lambda: 1 // 0)
-    with pytest.raises(OSError, match="no file"):
-        exit_status(lambda: fail(OSError("no file")))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -326,25 +125,6 @@ def test_the_rate_leaves_out_the_first_step_which_may_have_compiled(
     assert capsys.readouterr().err.splitlines() == ["games: 91 of 400 (22%), 3/s, 0:01:43 left"]
 
 
-@pytest.mark.process
-@pytest.mark.skipif(os.name != "posix", reason="closes streams as POSIX does")
-def test_closed_streams_lead_nowhere() -> None:
-    code = (
-        "import gc, os, sys; from train.console import message, prepare_process; prepare_process(); gc.collect();"
-        "print('out'); message('err'); sys.stdout.flush(); sys.exit(3 + sys.stderr.isatty())"
-    )
-    for closed in ((0,), (1,), (2,), (0, 1, 2)):
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            preexec_fn=lambda closed=closed: [os.close(number) for number in closed] and None,
-        )
-        assert done.returncode == 3, done.stderr
-        assert (done.stdout, done.stderr) == ("" if 1 in closed else "out\n", "" if 2 in closed else "err\n")
-
-
 def test_progress_that_is_switched_off_is_silent(clock: Callable[[float], None], capsys: Any) -> None:
     with Progress(3, "games", enabled=False) as bar:
         for _ in bar.track(range(3)):
@@ -377,15 +157,6 @@ def test_on_a_terminal_progress_is_a_bar(monkeypatch: Any) -> None:
     assert "\ra line above\n" in text.replace(" \r", "\r")
 
 
-def test_progress_counts_a_step_when_it_is_over() -> None:
-    bar = Progress(2, "games")
-    steps = bar.track([1, 2])
-    next(steps)
-    assert bar.n == 0
-    next(steps)
-    assert bar.n == 1
-
-
 # ---------------------------------------------------------------------------------------------
 # Tables
 # ---------------------------------------------------------------------------------------------
@@ -403,20 +174,8 @@ def test_plain_tables() -> None:
     assert table(HEADER, [], align="lr") == "name  Elo  state"
 
 
-@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
-def test_tables_are_plain_without_a_terminal_or_colors(environment: dict[str, str], monkeypatch: Any) -> None:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert table(HEADER, ROWS, align="lr", stream=Stream(is_terminal=bool(environment))) == PLAIN
-
-
 def test_markdown_tables() -> None:
     assert markdown([("a", "b"), ("1", ""), ("2", "x")], align="lr") == "| a | b |\n|---|---:|\n| 1 |  |\n| 2 | x |\n"
-
-
-def test_rows_must_be_as_long_as_the_header() -> None:
-    with pytest.raises(ValueError, match="argument"):
-        table(HEADER, [("a",)])
 
 
 def without_escapes(text: str) -> str:
@@ -434,12 +193,6 @@ def test_on_a_terminal_headings_stand_out_and_cells_wrap(monkeypatch: Any) -> No
     assert lines[1] == "a          1,200  finished"
     assert any(line.startswith("[bold]") for line in lines)
     assert " ".join(lines).count("words") == 20
-
-
-def test_a_table_that_fits_is_the_same_on_a_terminal(monkeypatch: Any) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    text = without_escapes(table(HEADER, ROWS, align="lr", stream=Stream(is_terminal=True)))
-    assert [line.rstrip() for line in text.splitlines()] == PLAIN.splitlines()
 
 
 @pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])

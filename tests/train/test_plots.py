@@ -9,38 +9,16 @@ import pytest
 
 from rlgo.base.errors import RlgoError
 from train.plots import (
-    FIRST,
     PALETTE,
-    SECOND,
     legend_below,
-    light_frame,
     line_style,
     make_figure,
     name_levels,
     need_matplotlib,
-    percent,
     step_style,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def test_a_figure_and_its_axes():
-    figure, axes = make_figure(2, 3, 6.5, 4, sharex=True)
-    assert axes.shape == (2, 3)
-    assert figure.get_size_inches().tolist() == [6.5, 4]
-    assert axes[0, 0].get_shared_x_axes().joined(axes[0, 0], axes[1, 2])
-    assert FIRST != SECOND
-
-
-def test_axes_in_percent_with_a_light_frame():
-    _, axes = make_figure(1, 1, 3, 2)
-    ax = axes[0, 0]
-    ax.set_ylim(0, 1)
-    percent(ax.yaxis)
-    light_frame(ax, "x")
-    assert ax.yaxis.get_major_formatter()(0.25) == "25%"
-    assert [name for name in ("top", "bottom", "left", "right") if ax.spines[name].get_visible()] == ["bottom", "left"]
 
 
 def test_without_matplotlib_the_error_says_how_to_install_it(monkeypatch):

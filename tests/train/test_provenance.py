@@ -71,12 +71,6 @@ def test_no_commit_without_a_checkout_or_without_git(tmp_path: Path, monkeypatch
     assert provenance.commit() == ""
 
 
-def test_the_machine() -> None:
-    assert provenance.processors() >= 1
-    assert provenance.cpu_name()
-    assert provenance.machine() == f"{provenance.processors()} x {provenance.cpu_name()}"
-
-
 def test_programs_are_the_sources_and_the_weight_files(tmp_path: Path) -> None:
     path = tmp_path / "weights"
     path.write_bytes(b"abc")

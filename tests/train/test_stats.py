@@ -13,7 +13,6 @@ from train.stats import (
     NORMAL_975,
     clustered_interval,
     design_effect,
-    in_percent,
     normal_half_width,
     student_quantile,
     wilson_interval,
@@ -38,10 +37,6 @@ def test_half_the_width_of_a_normal_interval(variance: float, expected: float) -
 def test_wilsons_interval_is_that_of_scipy(wins: int, n: int) -> None:
     theirs = binomtest(wins, n).proportion_ci(0.95, method="wilson")
     assert wilson_interval(wins / n, n) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
-
-
-def test_a_win_rate_in_percent() -> None:
-    assert in_percent(0.5726, (0.543, 0.6021)) == "57.3% (54.3%-60.2%)"
 
 
 @pytest.mark.parametrize(
@@ -81,15 +76,6 @@ def test_the_interval_by_hand() -> None:
     assert high == pytest.approx(0.5 + 0.424221, abs=2e-6)
 
 
-def test_the_interval_of_many_independent_games_is_wilsons() -> None:
-    rng = np.random.default_rng(1)
-    scores = (rng.random((20_000, 2)) < 0.7).astype(float)
-    p, n, z = scores.mean(), scores.size, 1.959964
-    half = z * (p * (1 - p) / n) ** 0.5
-    low, high = clustered_interval(scores.tolist())
-    assert (low, high) == pytest.approx((p - half, p + half), abs=3e-4)
-
-
 def test_the_interval_knows_that_the_games_of_an_opening_are_alike() -> None:
     def width(clusters: list[list[float]]) -> float:
         low, high = clustered_interval(clusters)
@@ -118,13 +104,6 @@ def test_a_better_result_never_lowers_the_interval() -> None:
     lows, highs = zip(*(clustered_interval([[1, 1]] * (n - k) + [[1, 0]] * k) for k in range(12)), strict=True)
     assert sorted(lows, reverse=True) == list(lows)
     assert sorted(highs, reverse=True) == list(highs)
-
-
-def test_the_interval_turns_with_the_players() -> None:
-    clusters = [[1, 1], [1, 0.5], [0, 1], [1]]
-    low, high = clustered_interval(clusters)
-    turned = clustered_interval([[1 - score for score in cluster] for cluster in clusters])
-    assert turned == pytest.approx((1 - high, 1 - low))
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.9])

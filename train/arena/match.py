@@ -201,11 +201,8 @@ class MatchResult:
 
 
 def play_match(
-    a: str | Player, b: str | Player, games: int, *, size: int = DEFAULT_SIZE, komi: float = DEFAULT_KOMI,
-    seed: int = 1, openings: str = "", max_moves: int | None = None, time: TimeSettings | None = None,
-    sprt: Sprt | None = None, check_scores: bool = False, equal_time: bool = False, skip: int = 0, fast: bool = False,
-    jobs: int = 1, cluster: str = "", results: str | Path | None = None, sgf: str | Path | None = None,
-    progress: bool = True,
+    a: str | Player, b: str | Player, games: int, *, fast: bool = False, jobs: int = 1, cluster: str = "",
+    results: str | Path | None = None, sgf: str | Path | None = None, progress: bool = True, **settings: Any,
 ) -> MatchResult:  # fmt: skip
     """Play a match between two players.
 
@@ -213,8 +210,7 @@ def play_match(
     ----------
     a, b : player specs (`train.players.spec`), or players. A spec gets a new player for each game, whose random numbers
         depend on the seed and the game; engines are closed at the end.
-    games, size, komi, seed, openings, max_moves, time, sprt, check_scores, equal_time, skip : see `MatchSettings`.
-        The openings of a shorter match are the first ones of a longer match.
+    games : an even number. The openings of a shorter match are the first ones of a longer match.
     fast : play in compiled code, thousands of games a second. Only for greedy and random players, by the rules of
         simulations (simple ko instead of superko, no early passes), and with other random openings.
     jobs : number of games at a time, each in its own process. Player objects play in this process, one at a time.
@@ -222,6 +218,7 @@ def play_match(
     results : a JSONL file to which each game is appended. If it contains part of the same match, the match continues.
     sgf : a folder for a record of every game, with the players' comments on their moves
     progress : show progress on standard error
+    settings : size, komi, seed, openings and all others of `MatchSettings`
 
     Returns
     -------
@@ -237,7 +234,7 @@ def play_match(
     >>> play_match("greedy", "random", games=2, progress=False).wins
     2.0
     """
-    settings = MatchSettings(games, size, komi, seed, openings, max_moves, time, sprt, check_scores, equal_time, skip)
+    s = MatchSettings(games, **settings)
     for name, player in {"a": a, "b": b}.items():
         _ = isinstance(player, str) or check_player(name, player)
     fast = Switch().check("fast", fast)
@@ -245,19 +242,19 @@ def play_match(
     path, records = OrNone(Place()).check("results", results), OrNone(Place()).check("sgf", sgf)
     if fast:
         others = {
-            "time": time, "jobs": jobs > 1, "cluster": cluster, "results": results, "sgf": sgf, "sprt": sprt,
-            "check_scores": check_scores, "equal_time": equal_time, "skip": skip,
+            "time": s.time, "jobs": jobs > 1, "cluster": cluster, "results": results, "sgf": sgf, "sprt": s.sprt,
+            "check_scores": s.check_scores, "equal_time": s.equal_time, "skip": s.skip,
         }  # fmt: skip
         if given := [name for name, value in others.items() if value]:
             raise RlgoError(f"fast cannot be combined with {' or '.join(given)}")
-        return _play_fast(a, b, settings, progress=progress)
+        return _play_fast(a, b, s, progress=progress)
     if jobs > 1 or cluster:
-        _check_elsewhere(a, b, settings)
+        _check_elsewhere(a, b, s)
     _check_sgf_folder(records, path)
-    found = _equal_time(a, b, settings, path, progress=progress) if equal_time else None
-    match = _Match((a, b if found is None else found.spec), settings, records, found)
+    found = _equal_time(a, b, s, path, progress=progress) if s.equal_time else None
+    match = _Match((a, b if found is None else found.spec), s, records, found)
     match.prepare()
-    with open_results(path, match.header, settings.size) as kept:
+    with open_results(path, match.header, s.size) as kept:
         interrupted = match.play(kept, jobs, cluster, progress=progress)
         return match.result(match.own(kept), interrupted=interrupted)
 

@@ -21,7 +21,7 @@ from rlgo.go.coords import to_vertex
 from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.go.sgf import write_sgf
 from rlgo.play.player import RESIGN, Player
-from train import console
+from train import console, process
 from train.players.engines import EngineError, GtpClient
 
 
@@ -167,7 +167,7 @@ class _Referee:
         except _Forfeit:
             raise
         except Exception as error:
-            console.repeat_lost_interrupt()
+            process.repeat_lost_interrupt()
             # A bug in a player loses its game, like a crash of an engine, but must not go unnoticed.
             traceback.print_exc(file=sys.stderr)
             raise _Forfeit(color, f"{player.name}: {type(error).__name__}: {error}") from None

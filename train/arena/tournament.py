@@ -49,13 +49,14 @@ from train.arena.referee import GameRules
 from train.arena.results import PlayedGame, Results, open_results, play_into, read_results, read_versions
 from train.config import TournamentConfig, read_toml, section_from
 from train.players.spec import parse_spec
+from train.plots import FIRST, light_frame, make_figure, save_figure
 from train.provenance import versions
 
 RESULTS, RATINGS_TEXT, RATINGS_JSON, RATINGS_PNG = "results.jsonl", "ratings.txt", "ratings.json", "ratings.png"
 
 
 @dataclass(frozen=True)
-class Plan:
+class TournamentPlan:
     """A tournament as described by its file."""
 
     settings: TournamentConfig
@@ -109,7 +110,7 @@ class Plan:
 class Standing:
     """The state of a tournament: `str` for people, `to_json` for files."""
 
-    plan: Plan
+    plan: TournamentPlan
     ratings: Ratings | None  # None if there are none yet; see `unrated`
     pairs: tuple[PairResult, ...]
     games: int  # finished games
@@ -165,7 +166,7 @@ class Standing:
 # ---------------------------------------------------------------------------------------------
 
 
-def read_tournament(path: str | Path, out: str | None = None, openings: str = "") -> Plan:
+def read_tournament(path: str | Path, out: str | None = None, openings: str = "") -> TournamentPlan:
     """Read a tournament's file, and check the specs of its players.
 
     Parameters
@@ -186,7 +187,7 @@ def read_tournament(path: str | Path, out: str | None = None, openings: str = ""
         raise RlgoError(text if text.startswith(str(file)) else f"{file}: {text}") from None
 
 
-def _read_plan(file: Path, out: str | None, openings: str) -> Plan:
+def _read_plan(file: Path, out: str | None, openings: str) -> TournamentPlan:
     """Read a tournament's file; errors do not name it."""
     data = read_toml(file)
     for key in data:
@@ -205,7 +206,9 @@ def _read_plan(file: Path, out: str | None, openings: str) -> Plan:
         if Number().read(elo) is None:
             raise RlgoError(f"anchors.{name} = {elo!r}: expected a rating in Elo")
     folder = Path(settings.out if out is None else out) / settings.name
-    return Plan(settings, players, {name: float(elo) for name, elo in anchors.items()}, folder, file, out, openings)
+    return TournamentPlan(
+        settings, players, {name: float(elo) for name, elo in anchors.items()}, folder, file, out, openings
+    )
 
 
 def _check_players(players: Mapping[str, Any]) -> None:
@@ -250,7 +253,7 @@ def _check_settings(settings: TournamentConfig, players: Mapping[str, Any]) -> N
 # ---------------------------------------------------------------------------------------------
 
 
-def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True) -> Standing:
+def run_tournament(plan: TournamentPlan, jobs: int | None = None, *, progress: bool = True) -> Standing:
     """Play the rest of a tournament, write its ratings, and return its standing.
 
     Parameters
@@ -268,7 +271,7 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
     RlgoError : for players that cannot play, an engine that cannot be started, and the folder of another tournament.
     KeyboardInterrupt : if Ctrl-C comes before the first game is finished.
     """
-    s = One(Plan).check("plan", plan).settings
+    s = One(TournamentPlan).check("plan", plan).settings
     jobs = OrNone(WORKERS).check("jobs", jobs)
     check_folder(plan.folder, hint=f"; {ELSEWHERE}")
     path = plan.openings.path
@@ -290,7 +293,7 @@ def run_tournament(plan: Plan, jobs: int | None = None, *, progress: bool = True
     return standing
 
 
-def _play_rounds(plan: Plan, pool: GamePool, kept: Results, *, progress: bool) -> None:
+def _play_rounds(plan: TournamentPlan, pool: GamePool, kept: Results, *, progress: bool) -> None:
     """Play all games that are not in `kept` yet."""
     s, total = plan.settings, plan.total_games
     openings = plan.openings.first(s.games // 2, s.seed)
@@ -310,7 +313,7 @@ def _play_rounds(plan: Plan, pool: GamePool, kept: Results, *, progress: bool) -
                 pass
 
 
-def standing_of(plan: Plan) -> Standing:
+def standing_of(plan: TournamentPlan) -> Standing:
     """Return the standing of a tournament without playing. RlgoError if it has not begun.
 
     Another process may be playing it at the same time, and another version of rlgo may have played it.
@@ -338,7 +341,7 @@ class Pairing(NamedTuple):
     b: str
 
 
-def rounds(plan: Plan, games: Sequence[PlayedGame]) -> Iterator[list[Pairing]]:
+def rounds(plan: TournamentPlan, games: Sequence[PlayedGame]) -> Iterator[list[Pairing]]:
     """Yield the pairings of each round.
 
     games : the finished games. When a Swiss round is requested, it must include all games of earlier rounds. Games of
@@ -352,7 +355,7 @@ def rounds(plan: Plan, games: Sequence[PlayedGame]) -> Iterator[list[Pairing]]:
         number += len(pairs)
 
 
-def _fixed_pairs(plan: Plan) -> list[tuple[str, str]]:
+def _fixed_pairs(plan: TournamentPlan) -> list[tuple[str, str]]:
     """Return the pairs of every round of a round robin or a gauntlet."""
     names, challengers = list(plan.players), plan.settings.challengers
     if challengers:
@@ -360,7 +363,7 @@ def _fixed_pairs(plan: Plan) -> list[tuple[str, str]]:
     return list(itertools.combinations(names, 2))
 
 
-def _swiss_pairs(plan: Plan, games: Sequence[PlayedGame], opening: int) -> list[tuple[str, str]]:
+def _swiss_pairs(plan: TournamentPlan, games: Sequence[PlayedGame], opening: int) -> list[tuple[str, str]]:
     """Draw the pairs of a Swiss round, with a bias towards a similar number of wins (TD paper, Section 4.5).
 
     In random order, each player draws an opponent among the rest, with probabilities proportional to
@@ -387,7 +390,9 @@ def _swiss_pairs(plan: Plan, games: Sequence[PlayedGame], opening: int) -> list[
     return pairs
 
 
-def _tasks(plan: Plan, pairings: Sequence[Pairing], openings: Sequence[tuple[int, ...]]) -> Iterator[GameTask]:
+def _tasks(
+    plan: TournamentPlan, pairings: Sequence[Pairing], openings: Sequence[tuple[int, ...]]
+) -> Iterator[GameTask]:
     """Yield the two games of each pairing."""
     s, specs, rules = plan.settings, plan.players, plan.rules
     for number, opening, a, b in pairings:
@@ -420,7 +425,7 @@ def pair_results(games: Sequence[PlayedGame]) -> list[PairResult]:
     return [PairResult.of_openings(a, b, list(openings.values())) for (a, b), openings in scores.items()]
 
 
-def _make_standing(plan: Plan, games: Sequence[PlayedGame], engines: dict[str, str]) -> Standing:
+def _make_standing(plan: TournamentPlan, games: Sequence[PlayedGame], engines: dict[str, str]) -> Standing:
     """Rate the players by some games; engines : versions of external engines by name."""
     pairs = pair_results(games)
     names = {name for pair in pairs for name in (pair.a, pair.b)}
@@ -445,3 +450,34 @@ def cross_table(names: Sequence[str], pairs: Sequence[PairResult]) -> str:
         rows.append([f"{rank}", a, *(f"{100 * score / n:.1f}/{n:.0f}" if n else "" for score, n in met)])
     header = ["Score", "in % / games", *(f"{rank}" for rank in range(1, len(names) + 1))]
     return console.table(header, rows, align="rl" + "r" * len(names))
+
+
+def tournament_picture(path: str | Path, standing: Standing) -> None:
+    """Write a PNG of a tournament's ratings, best on top, with their 95 % intervals.
+
+    Parameters
+    ----------
+    path : of the PNG file
+    standing : the tournament's standing, with ratings
+
+    Raises
+    ------
+    RlgoError : without ratings, and without matplotlib.
+    """
+    if standing.ratings is None:
+        raise RlgoError(f"no ratings yet: {standing.unrated}")
+    players = standing.ratings.players[::-1]
+    figure, axes = make_figure(1, 1, 8, max(2.0, 0.9 + 0.3 * len(players)))
+    ax = axes[0, 0]
+    for y, player in enumerate(players):
+        error = [[player.elo - player.ci95[0]], [player.ci95[1] - player.elo]]
+        ax.errorbar([player.elo], [y], xerr=error, fmt="D" if player.anchor else "o", capsize=3, color=FIRST)
+        ax.annotate(f"{player.elo:.0f}", (player.elo, y), (0, 5), textcoords="offset points", ha="center", fontsize=8)
+    ax.set_yticks(range(len(players)), [player.name for player in players], fontsize=9)
+    ax.set_ylim(-0.7, len(players) - 0.3)
+    anchors = ", ".join(player.name for player in players if player.anchor)
+    ax.set_xlabel(f"Elo ({f'given: {anchors}' if anchors else 'mean 0'}), with 95 % intervals")
+    s = standing.plan.settings
+    ax.set_title(f"{s.name}: {s.kind}, {s.size}x{s.size}, {standing.games:,} games", fontsize=10, loc="left")
+    light_frame(ax, "x")
+    save_figure(figure, path)

@@ -1,4 +1,1 @@
-"""The speed table: `rlgo bench`.
-
-Start reading at `table.py`. `timing.py` is what all parts measure with, and `material.py` what they measure on.
-"""
+"""The speed table, `rlgo bench`: its keys (`table`), what each measures (`measures`), and how (`timing`)."""

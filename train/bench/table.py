@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any
 
 from rlgo.base.errors import RlgoError
-from train.bench import encoding, networks, playing, processes, scaling, searches
+from train.bench import measures
 from train.bench.timing import Numbers, pinned
 from train.console import markdown
 from train.provenance import cpu_name, versions
@@ -133,27 +133,27 @@ def parts_of(scale: float, player: str, cpus: set[int]) -> dict[str, Numbers]:
 
     return {
         "playouts": chain(
-            playing.playouts(9, scaled(100_000)),
-            playing.playouts(19, scaled(20_000)),
-            playing.playouts(9, scaled(20_000), mogo=True),
+            measures.playouts(9, scaled(100_000)),
+            measures.playouts(19, scaled(20_000)),
+            measures.playouts(9, scaled(20_000), mogo=True),
         ),
-        "selfplay": playing.selfplay(scaled(5_000)),
-        "training": playing.training(scaled(20_000)),
-        "td_search": searches.td_searches(scaled(20_000)),
-        "alphabeta": searches.alphabeta(scaled(20_000_000)),
-        "planes": chain(encoding.positions(scaled(100)), encoding.minibatches(scaled(1_000))),
-        "network": networks.evaluations(scaled(5_000)),
-        "patterns": encoding.moves(scaled(2_000)),
-        "tree_search": chain(searches.tree_searches(9, scaled(20_000)), searches.tree_searches(19, scaled(5_000))),
-        "evaluator": networks.evaluators(scaled(20_000), cpus),
-        "warm_start": processes.warm_start(),
-        "cold_start": processes.cold_start(player),
-        "memory": processes.memory(),
+        "selfplay": measures.selfplay(scaled(5_000)),
+        "training": measures.training(scaled(20_000)),
+        "td_search": measures.td_searches(scaled(20_000)),
+        "alphabeta": measures.alphabeta(scaled(20_000_000)),
+        "planes": chain(measures.positions(scaled(100)), measures.minibatches(scaled(1_000))),
+        "network": measures.networks(scaled(5_000)),
+        "patterns": measures.moves_of_patterns(scaled(2_000)),
+        "tree_search": chain(measures.tree_searches(9, scaled(20_000)), measures.tree_searches(19, scaled(5_000))),
+        "evaluator": measures.evaluators(scaled(20_000), cpus),
+        "warm_start": measures.warm_start(),
+        "cold_start": measures.cold_start(player),
+        "memory": measures.memory(),
         "scaling": chain(
-            scaling.learning(scaled(10_000), cpus),
-            scaling.searches(scaled(20_000), 7 if scale >= 1 else 3, cpus),
+            measures.learning_by_workers(scaled(10_000), cpus),
+            measures.searches_by_threads(scaled(20_000), 7 if scale >= 1 else 3, cpus),
         ),
-        "web": processes.web(scaled(30_000), cpus),
+        "web": measures.web(scaled(30_000), cpus),
     }
 
 

@@ -40,7 +40,8 @@ from train.cli.options import (
     within,
     write_json,
 )
-from train.console import LogFile, interruptible, message, unicode_output
+from train.console import LogFile, message, unicode_output
+from train.process import interruptible
 
 if TYPE_CHECKING:
     from rlgo.go.game import Game

@@ -14,7 +14,7 @@ from train.cli.options import OtherOpenings, is_given, number, option, refuse_un
 from train.console import command, message
 
 if TYPE_CHECKING:
-    from train.experiments.model import Experiment
+    from train.experiments.declaration.experiment import Experiment
 
 app = typer.Typer(help="Reproduce the papers' tables and figures.")
 
@@ -47,8 +47,8 @@ def list_all(
     context: typer.Context, scale: _AnyScale = 1.0, out: _Out = "experiments", results: _Results = None
 ) -> None:
     """List the experiments, shipped results and yours."""
-    from train.experiments.config import folder_of
-    from train.experiments.report import overview
+    from train.experiments.declaration.settings import folder_of
+    from train.experiments.report.report import overview
 
     folder = None if results is None else Path(results)
     if folder is not None:
@@ -96,9 +96,9 @@ def run(
     Run the same command again to continue after an interruption. Experiments share their training runs. With --scale or
     --minutes, it first says which claims it can decide.
     """
-    from train.experiments.reading import list_experiments, read_experiment
-    from train.experiments.report import check_report, show, write_report
-    from train.experiments.running import check_run, left_to_do, run_experiment
+    from train.experiments.declaration.reading import list_experiments, read_experiment
+    from train.experiments.report.report import check_report, show, write_report
+    from train.experiments.running.run import check_run, left_to_do, run_experiment
 
     names_of_all = list_experiments() if names == ["all"] else names
     if (minutes or scale != 1) and not played:
@@ -136,9 +136,9 @@ def plot(
     results: _Results = None,
 ) -> None:
     """Draw experiments from their raw results."""
-    from train.experiments.places import latest
-    from train.experiments.reading import read_experiment
-    from train.experiments.report import plot as draw
+    from train.experiments.declaration.reading import read_experiment
+    from train.experiments.report.report import plot as draw
+    from train.experiments.results.files import latest_results
 
     if results is not None:
         refuse_unused(context, "with --results", "scale", "out")
@@ -146,10 +146,10 @@ def plot(
         e = read_experiment(name, scale, out)
         folder = _folder(e, results)
         if results is None and not is_given(context, "scale"):
-            place = latest(out, e.name)
-            message(f"{place.path}: {place}")
-            folder = place.folder
-            e = read_experiment(name, place.header["scale"], out, minutes=place.header.get("minutes", 0))
+            file = latest_results(out, e.name)
+            message(f"{file.path}: {file}")
+            folder = file.folder
+            e = read_experiment(name, file.header["scale"], out, minutes=file.header.get("minutes", 0))
         for path in draw(e, folder):
             print(path)
 
@@ -166,9 +166,9 @@ def report(
     results: _Results = None,
 ) -> None:
     """Write the report on all experiments from raw results."""
-    from train.experiments.config import folder_of
-    from train.experiments.places import result_folders
-    from train.experiments.report import write_report
+    from train.experiments.declaration.settings import folder_of
+    from train.experiments.report.report import write_report
+    from train.experiments.results.files import result_folders
 
     if results is not None:
         refuse_unused(context, "with --results", "scale", "out")
@@ -187,12 +187,12 @@ def _planned(
     name: str, scale: float, minutes: float, jobs: int | None, out: str, openings: str = ""
 ) -> tuple[Experiment, str]:
     """Return an experiment, or the part of it that fits into some minutes, and what it can decide."""
-    from train.experiments.plan import plan_text, planned
-    from train.experiments.reading import read_experiment
+    from train.experiments.declaration.reading import read_experiment
+    from train.experiments.running.forecast import plan_experiment, plan_text
 
     if minutes and scale != 1:
         raise RlgoError("--minutes cannot be combined with --scale")
-    found = planned(read_experiment(name, scale, out, openings), minutes, jobs)
+    found = plan_experiment(read_experiment(name, scale, out, openings), minutes, jobs)
     return found.experiment, plan_text(found, sys.stderr)
 
 

@@ -165,8 +165,7 @@ def tournament(
     The tournament's folder keeps results, ratings and a picture. Run the same command again to continue an interrupted
     tournament. `rlgo configs tournaments/example` explains the CONFIG.
     """
-    from train.arena.tournament import RATINGS_PNG, read_tournament, run_tournament, standing_of
-    from train.arena.tournament_picture import tournament_picture
+    from train.arena.tournament import RATINGS_PNG, read_tournament, run_tournament, standing_of, tournament_picture
 
     plan = read_tournament(config, out, openings)
     if table:

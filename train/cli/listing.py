@@ -79,7 +79,7 @@ def _check_own(kind: str, path: Path) -> None:
 
         read_sweep(path)
     elif kind == "experiments":
-        from train.experiments.reading import read_experiment
+        from train.experiments.declaration.reading import read_experiment
 
         read_experiment(str(path))
     elif kind == "players":

@@ -32,7 +32,7 @@ from train.cli import (
     training,
     weights,
 )
-from train.console import exit_status, prepare_process
+from train.process import exit_status, prepare_process
 
 _GROUPS: tuple[tuple[typer.Typer, str], ...] = (  # with their names; "" for commands that stand beside the groups
     (training.app, ""),

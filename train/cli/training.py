@@ -241,7 +241,6 @@ def ladder(
     make: Annotated[
         Path | None, option("--make", "Train and rate all reference players again (half an hour).", metavar="FILE")
     ] = None,
-    check: Annotated[int | None, option("--check", "Rate N short runs on it and by their own games.", count(2))] = None,
     games: PairGames = 1_000,
     gnugo: Annotated[
         int, option("--gnugo", "Games of each of the three best reference players against GNU Go level 0.", count(2))
@@ -251,11 +250,8 @@ def ladder(
 ) -> None:
     """Show the rating scale for weights.
 
-    --make repeats how the shipped file was made. --check trains runs that differ only in their seed, and compares their
-    ratings on the scale with those from games between them. --games, --gnugo and --seed need one of these two.
+    --make repeats how the shipped file was made; --games, --gnugo and --seed need it.
     """
-    if make is not None and check is not None:
-        raise RlgoError("--make cannot be combined with --check")
     if make is not None:
         refuse_unused(context, "with --make", "size", "json")
 
@@ -264,14 +260,7 @@ def ladder(
         make_rating_scale(make, games, gnugo, seed)
         message(f"{make}: the rating scale of all board sizes")
         return
-    if check is not None:
-        refuse_unused(context, "with --check", "gnugo", "json")
-
-        from train.runs.check_rating_scale import check_rating_scale, text
-
-        print(text(check_rating_scale(check, games, seed, board(size, DEFAULT_KOMI).size)))
-        return
-    refuse_unused(context, "without --make or --check", "games", "gnugo", "seed")
+    refuse_unused(context, "without --make", "games", "gnugo", "seed")
 
     from train.arena.rating_scale import load_rating_scale
 

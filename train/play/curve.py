@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from rlgo.base.errors import RlgoError
 from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.play.player import Player, name_of_move, won_by
-from train.console import Progress, StopRequest, table
+from train.console import Progress, table
 from train.play.record import Record, set_mark, set_text, text_of
+from train.process import StopRequest
 
 NO_MOVE = -2  # in place of a player's choice that is not known
 

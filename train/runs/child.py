@@ -15,7 +15,7 @@ import threading
 from collections.abc import Sequence
 
 from train.config import load_config
-from train.console import exit_status, prepare_process
+from train.process import exit_status, prepare_process
 from train.runs.run import resume, train
 
 

@@ -16,7 +16,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.features.weights import Weights
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
-from train.runs.status import RunInfo, features_text, inspect
+from train.runs.status import RunInfo, features_text, inspect, run_folders
 
 _MOST_BYTES = 4_000_000  # of a log, read at a time
 
@@ -40,26 +40,17 @@ class RunHistory:
         self._known: dict[Path, tuple[tuple[Any, ...], RunInfo]] = {}  # reading a state takes a while
         self._lock = threading.Lock()
 
-    def folders(self) -> dict[str, RunFolder]:
-        """Return the runs' folders by name; a run of a sweep is called SWEEP/RUN."""
-        top = self.folder
-        if RunFolder(top).exists():
-            return {top.resolve().name: RunFolder(top)}
-        configs = [*top.glob("*/config.toml"), *top.glob("*/*/config.toml")]
-        names = sorted(path.parent.relative_to(top).as_posix() for path in configs)
-        return {name: RunFolder(top / name) for name in names if not name.startswith(".") and "/." not in name}
-
     def find(self, name: str) -> RunFolder:
         """Return the folder of a run. RlgoError if there is no run of this name."""
         try:
-            return self.folders()[name]
+            return run_folders(self.folder)[name]
         except KeyError:
             raise RlgoError(f"run {name!r}: no such run in {self.folder}") from None
 
     def runs(self) -> dict[str, RunInfo]:
         """Return the status of every run by name."""
         with self._lock:
-            return {name: self._inspect(folder) for name, folder in self.folders().items()}
+            return {name: self._inspect(folder) for name, folder in run_folders(self.folder).items()}
 
     def _inspect(self, folder: RunFolder) -> RunInfo:
         written = tuple(path.stat().st_mtime_ns for path in (folder.state, folder.run_json) if path.exists())

@@ -24,7 +24,7 @@ from rlgo.go.board import new_board
 from rlgo.go.draw import png, values_image
 from rlgo.learning.value import ValueFunction
 
-# The first columns of TensorBoard's table of runs; other settings can be ticked there.
+# The first columns of TensorBoard's table of runs.
 COLUMNS = ("features.sizes", "learning.alpha", "policy.epsilon", "run.games", "run.seed")
 # Of the pictures of V, the same for all steps and runs: an even game is in the middle.
 _V_SCALE = (0.3, 0.7)
@@ -165,29 +165,9 @@ def _record(data: bytes) -> bytes:
 
 def _hparams(values: Mapping[str, Any], is_finished: bool) -> list[Any]:
     """Make the summaries of TensorBoard's plugin "hparams": columns of all runs, settings of this one, and its end."""
-    from tensorboardX.proto.api_pb2 import DataType, Experiment, HParamInfo, MetricInfo, MetricName, Status
-    from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData, SessionEndInfo, SessionStartInfo
-    from tensorboardX.proto.summary_pb2 import Summary, SummaryMetadata
+    from tensorboardX import summary
 
-    def summary(tag: str, **content: Any) -> Any:
-        data = HParamsPluginData(version=0, **content).SerializeToString()
-        metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="hparams", content=data))
-        return Summary(value=[Summary.Value(tag=f"_hparams_/{tag}", metadata=metadata)])
-
-    experiment, start = Experiment(), SessionStartInfo()
-    for key, value in values.items():
-        info = HParamInfo(name=key)
-        if isinstance(value, int | float):
-            info.type, start.hparams[key].number_value = DataType.Value("DATA_TYPE_FLOAT64"), value
-        else:
-            info.type, start.hparams[key].string_value = DataType.Value("DATA_TYPE_STRING"), str(value)
-        if key in COLUMNS:
-            # Field 7, `differs`, is missing in tensorboardX; TensorBoard shows these columns first.
-            info.MergeFromString(b"\x38\x01")
-        experiment.hparam_infos.append(info)
-    experiment.metric_infos.extend(MetricInfo(name=MetricName(tag=tag)) for tag in METRICS)
-    summaries = [summary("experiment", experiment=experiment), summary("session_start_info", session_start_info=start)]
-    if is_finished:
-        end = SessionEndInfo(status=Status.Value("STATUS_SUCCESS"))
-        summaries.append(summary("session_end_info", session_end_info=end))
-    return summaries
+    ordered = {**{key: values[key] for key in COLUMNS}, **values}
+    shown = {key: value if isinstance(value, int | float) else str(value) for key, value in ordered.items()}
+    experiment, start, end = summary.hparams(shown, dict.fromkeys(METRICS))
+    return [experiment, start, *([end] if is_finished else [])]

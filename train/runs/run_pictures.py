@@ -186,12 +186,12 @@ def _deviation(settings: Sequence[Setting], age: int) -> float:
 
 
 def parameters_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
-    """Write a PNG of Elo over the parameters of a sweep: a map for two of them, otherwise one panel for each.
+    """Write a PNG of Elo over the parameters of a sweep: a map for a grid of two, otherwise one panel for each.
 
     Raises RlgoError without matplotlib.
     """
-    if len(sweep.keys) == 2:
-        figure = _sweep_map(sweep, outcomes)
+    if len(sweep.keys) == 2 and sweep.kind == "grid":
+        figure = _grid_map(sweep, outcomes)
     else:
         keys = sweep.keys or ("run.seed",)
         columns = 2 if len(keys) == 4 else min(3, len(keys))
@@ -205,43 +205,14 @@ def parameters_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcom
     save_figure(figure, path)
 
 
-class _Scale:
-    """Positions of a parameter's values along an axis: numbers at their value, anything else side by side."""
+def _value(outcome: Outcome, key: str) -> Any:
+    """Return the value that a run has for a parameter."""
+    return outcome.spec.values.get(key, outcome.spec.config.run.seed)
 
-    def __init__(self, sweep: Sweep, outcomes: Sequence[Outcome], key: str):
-        self.key = key
-        self.values = sorted({self._value(outcome) for outcome in outcomes})  # of one type
-        self.numbers = type(self.values[0]) in (int, float) and key != "run.seed"
-        self.log = self.numbers and self.values[0] > 0 and self.values[-1] >= 8 * self.values[0]
-        self._named = sweep.kind == "grid" or not self.numbers  # drawn numbers get an ordinary scale
 
-    def _value(self, outcome: Outcome) -> Any:
-        return outcome.spec.values.get(self.key, outcome.spec.config.run.seed)
-
-    def index(self, outcome: Outcome) -> int:
-        """Return the index of an outcome's value among all values, in ascending order."""
-        return self.values.index(self._value(outcome))
-
-    def place(self, outcome: Outcome) -> float:
-        """Return the coordinate of an outcome's value."""
-        return float(self._value(outcome)) if self.numbers else float(self.index(outcome))
-
-    def label(self, ax: Any, axis: str, cells: bool = False) -> None:
-        """Label the axis "x" or "y" and its values; `cells`: numbers stand side by side, too."""
-        from matplotlib.ticker import LogLocator, NullLocator  # slow to load
-
-        side_by_side = cells or not self.numbers
-        ticks = getattr(ax, f"{axis}axis")
-        if side_by_side and not cells:
-            getattr(ax, f"set_{axis}lim")(-0.5, len(self.values) - 0.5)
-        if self.log and not side_by_side:
-            getattr(ax, f"set_{axis}scale")("log")
-            ticks.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            ticks.set_major_formatter(lambda value, _: f"{value:g}")
-            ticks.set_minor_locator(NullLocator())
-        if self._named:
-            ticks.set_ticks(range(len(self.values)) if side_by_side else self.values, list(map(_name, self.values)))
-        getattr(ax, f"set_{axis}label")(self.key)
+def _values(outcomes: Sequence[Outcome], key: str) -> list[Any]:
+    """Return the values of a parameter, ascending; they are of one type."""
+    return sorted({_value(outcome, key) for outcome in outcomes})
 
 
 def _name(value: Any) -> str:
@@ -252,65 +223,62 @@ def _name(value: Any) -> str:
 
 
 def _draw_parameter(ax: Any, sweep: Sweep, outcomes: Sequence[Outcome], key: str) -> None:
-    """Draw Elo over one parameter: a point with its interval for each run.
+    """Draw Elo over one parameter: a point with its interval for each run; values that are no numbers, side by side.
 
     If it is the only parameter, a line connects the means of the seeds.
     """
-    scale = _Scale(sweep, outcomes, key)
-    played = [outcome for outcome in outcomes if outcome.elo is not None]
+    values = _values(outcomes, key)
+    numbers = type(values[0]) in (int, float) and key != "run.seed"
     by_place: dict[float, list[float]] = {}
-    for outcome in played:
-        assert outcome.elo is not None
-        x, (_, rate, low, high) = scale.place(outcome), outcome.elo
+    failed = []
+    for outcome in outcomes:
+        x = float(_value(outcome, key) if numbers else values.index(_value(outcome, key)))
+        if outcome.elo is None:
+            failed.append(x)
+            continue
+        _, elo, low, high = outcome.elo
         ax.plot([x, x], [low, high], color=FIRST, linewidth=1, alpha=0.4)
-        ax.plot([x], [rate], color=FIRST, marker="o", markersize=4, linestyle="none", alpha=0.8)
-        by_place.setdefault(x, []).append(rate)
-    if len(sweep.keys) == 1:
+        ax.plot([x], [elo], color=FIRST, marker="o", markersize=4, linestyle="none", alpha=0.8)
+        by_place.setdefault(x, []).append(elo)
+    if len(sweep.keys) == 1 and numbers and by_place:
         means = sorted((x, sum(rates) / len(rates)) for x, rates in by_place.items())
-        if scale.numbers and means:
-            ax.plot(*zip(*means, strict=True), color=FIRST, linewidth=1.2)
-    failed = [scale.place(outcome) for outcome in outcomes if outcome not in played]
+        ax.plot(*zip(*means, strict=True), color=FIRST, linewidth=1.2)
     if failed:
         ax.plot(failed, [0.02] * len(failed), "x", color="tab:red", transform=ax.get_xaxis_transform(), label="failed")
         ax.legend(frameon=False, fontsize=9)
-    scale.label(ax, "x")
+    if numbers and values[0] > 0 and values[-1] >= 8 * values[0]:
+        ax.set_xscale("log")
+    if sweep.kind == "grid" or not numbers:  # drawn numbers get an ordinary scale
+        ax.minorticks_off()
+        ax.set_xticks(values if numbers else range(len(values)), list(map(_name, values)))
+    ax.set_xlabel(key)
     ax.set_ylabel("Elo")
     light_frame(ax)
 
 
-def _sweep_map(sweep: Sweep, outcomes: Sequence[Outcome]) -> Any:
-    """Draw Elo over two parameters: a heat map of a grid, points for a random choice."""
+def _grid_map(sweep: Sweep, outcomes: Sequence[Outcome]) -> Any:
+    """Draw the mean Elo of the seeds for each pair of values of two parameters."""
     figure, axes = make_figure(1, 1, 7, 5)
     ax = axes[0, 0]
-    x, y = (_Scale(sweep, outcomes, key) for key in sweep.keys)
-    played = [outcome for outcome in outcomes if outcome.elo is not None]
-    rates = [outcome.elo.elo for outcome in played if outcome.elo is not None]
-    if sweep.kind == "grid":
-        image = _heat_map(ax, x, y, played, rates)
-    else:
-        spots = [[scale.place(outcome) for outcome in played] for scale in (x, y)]
-        image = ax.scatter(*spots, c=rates, cmap="viridis", s=60)
-        failed = [[scale.place(o) for o in outcomes if o not in played] for scale in (x, y)]
-        ax.plot(*failed, "x", color="tab:red")
-    x.label(ax, "x", cells=sweep.kind == "grid")
-    y.label(ax, "y", cells=sweep.kind == "grid")
-    figure.colorbar(image, label="Elo")
-    return figure
-
-
-def _heat_map(ax: Any, x: _Scale, y: _Scale, played: Sequence[Outcome], rates: Sequence[float]) -> Any:
-    """Draw the mean Elo of the seeds in each cell of a grid."""
-    total, count = np.zeros((2, len(y.values), len(x.values)))
-    for outcome, rate in zip(played, rates, strict=True):
-        total[y.index(outcome), x.index(outcome)] += rate
-        count[y.index(outcome), x.index(outcome)] += 1
+    x, y = (_values(outcomes, key) for key in sweep.keys)
+    total, count = np.zeros((2, len(y), len(x)))
+    for outcome in outcomes:
+        if outcome.elo is not None:
+            column, row = (v.index(_value(outcome, key)) for v, key in zip((x, y), sweep.keys, strict=True))
+            total[row, column] += outcome.elo.elo
+            count[row, column] += 1
     mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     image = ax.imshow(mean, origin="lower", aspect="auto", cmap="viridis")
-    middle = (np.nanmin(mean) + np.nanmax(mean)) / 2 if len(played) else 0
-    for (row, column), rate in np.ndenumerate(mean):
-        text, colour = ("failed", "tab:red") if np.isnan(rate) else (f"{rate:,.0f}", "w" if rate < middle else "k")
+    middle = (np.nanmin(mean) + np.nanmax(mean)) / 2 if count.any() else 0
+    for (row, column), elo in np.ndenumerate(mean):
+        text, colour = ("failed", "tab:red") if np.isnan(elo) else (f"{elo:,.0f}", "w" if elo < middle else "k")
         ax.text(column, row, text, ha="center", va="center", color=colour)
-    return image
+    ax.set_xticks(range(len(x)), list(map(_name, x)))
+    ax.set_yticks(range(len(y)), list(map(_name, y)))
+    ax.set_xlabel(sweep.keys[0])
+    ax.set_ylabel(sweep.keys[1])
+    figure.colorbar(image, label="Elo")
+    return figure
 
 
 # ---------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from train.config import Config
 from train.runs.folder import RunFolder
 
 RUNNING, INTERRUPTED, FINISHED, DAMAGED = "running", "interrupted", "finished", "damaged"
-_DEPTH = 2  # a folder of runs, and the folder of a sweep in it
 
 
 @dataclass(frozen=True)
@@ -88,24 +87,22 @@ def find_runs(path: str | Path) -> list[RunInfo]:
     top = Path(path)
     if not top.is_dir():
         raise RlgoError(f"{path}: expected a folder of training runs" + (", found a file" if top.exists() else ""))
-    found = [inspect(top)] if _is_run(top) else _find(top, _DEPTH)
+    found = [inspect(folder.path) for folder in run_folders(top).values()]
     if not found:
         raise RlgoError(f"{path}: no training runs here; start one with rlgo train")
     return found
 
 
-def _find(folder: Path, depth: int) -> list[RunInfo]:
-    found = []
-    try:
-        below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-        for path in below:
-            if _is_run(path):
-                found.append(inspect(path))
-            elif depth > 1:
-                found += _find(path, depth - 1)
-    except OSError as error:
-        found.append(RunInfo(folder, DAMAGED, f"{folder}: cannot be read: {error.strerror}"))
-    return found
+def run_folders(top: Path) -> dict[str, RunFolder]:
+    """Return the folders of all runs in a folder and in its sweeps, by name; a run of a sweep is called SWEEP/RUN.
+
+    A folder that is a run itself is named after its folder.
+    """
+    if _is_run(top):
+        return {top.resolve().name: RunFolder(top)}
+    runs = [path for path in (*top.glob("*"), *top.glob("*/*")) if path.is_dir() and _is_run(path)]
+    names = sorted(path.relative_to(top).as_posix() for path in runs)
+    return {name: RunFolder(top / name) for name in names if not name.startswith(".") and "/." not in name}
 
 
 def _is_run(path: Path) -> bool:

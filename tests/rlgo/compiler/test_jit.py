@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -85,12 +86,15 @@ def test_processes_that_compile_at_the_same_time_keep_their_machine_code_apart(t
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_long_compiling_shows_that_it_goes_on(monkeypatch, capsys) -> None:
     monkeypatch.setattr(jit, "_TICK_SECONDS", 0.001)
-    told = ""
+    told, threads = "", threading.active_count()
     with jit.compiling("a game that takes long, 9x9"):
         jit._announce()
         while "... .." not in told:
             told += capsys.readouterr().err
-    assert told.startswith("compiling a game that takes long, 9x9 (first use only) ... ..")
+    told += capsys.readouterr().err
+    # No dot comes after the last line.
+    assert re.fullmatch(r"compiling a game that takes long, 9x9 \(first use only\) \.\.\. \.{2,}\d+ s\n", told)
+    assert threading.active_count() == threads
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stand_ins import ENGINE, FakeValues, Scripted, first_legal, games_of, is_running, passer, resigner, write_engine
+from stand_ins import ENGINE, Scripted, first_legal, games_of, is_running, passer, write_engine
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import PASS
@@ -17,13 +17,10 @@ from rlgo.go.clock import TimeSettings
 from rlgo.go.game import Game
 from rlgo.go.sgf import read_sgf
 from rlgo.learning.fast_games import joined
-from rlgo.play.player import GreedyPlayer
 from train.arena.fast import play_weights
-from train.arena.match import MatchResult, is_disputed, play_match
-from train.arena.pool import InProcess
+from train.arena.match import is_disputed, play_match
 from train.arena.referee import GameRecord
 from train.arena.sprt import Sprt
-from train.cli.main import main
 
 FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
 
@@ -137,11 +134,6 @@ def test_bad_matches(kwargs: dict, message: str) -> None:
         play_match("random", "random", **kwargs)
 
 
-def test_players_of_another_size() -> None:
-    with pytest.raises(RlgoError, match="greedy: does not play on 9x9"):
-        play_match(GreedyPlayer(FakeValues(5), 1), "random", 2, size=9)
-
-
 def interrupter(after: int) -> Scripted:
     """Presses Ctrl-C in the middle of the game that comes after this many."""
 
@@ -174,37 +166,6 @@ def test_a_very_long_match_begins_at_once() -> None:
 def test_ctrl_c_before_the_first_result() -> None:
     with pytest.raises(KeyboardInterrupt):
         play_match(interrupter(0), "random", 10, size=5)
-
-
-def test_ctrl_c_before_the_first_result_beside_games_of_a_longer_match(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    assert play_match(interrupter(2), "random", 4, size=5, results=path).games == 2
-    with pytest.raises(KeyboardInterrupt):
-        play_match(interrupter(0), "random", 4, size=5, skip=1, results=path)
-    assert len(games_of(path)) == 2
-
-
-@pytest.mark.parametrize(("after", "games"), [(2, 2), (9, 4)])
-def test_ctrl_c_while_the_players_stop(after: int, games: int, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    """After one that ended the match early, or after its last game. The games are kept."""
-
-    def close(pool: InProcess) -> None:  # noqa: ARG001 - a method
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(InProcess, "close", close)
-    result = play_match(interrupter(after), "random", 4, size=5)
-    assert (result.games, result.interrupted) == (games, games < 4)
-    assert main(["match", "random", "random", "--games", "2", "--size", "5"]) == 0
-    assert "interrupted" not in capsys.readouterr().err
-
-
-def test_results_read_well() -> None:
-    result = play_match(passer("a"), resigner(), 2, size=5)
-    assert isinstance(result, MatchResult)
-    assert str(result).splitlines()[:2] == [
-        "a against resigner, 5x5, komi 7.5",
-        f"a won 2 of 2: 100.0% (95 % interval {result.ci95[0]:.1%} to 100.0%)",
-    ]
 
 
 @pytest.mark.process
@@ -292,20 +253,6 @@ def test_records_of_another_match_are_refused_again_and_again(tmp_path: Path) ->
     assert not results.exists()
     with pytest.raises(RlgoError, match="games: contains records of other games"):  # before games are calibrated
         play_match("nosuch", "nosuch", 2, seed=2, sgf=folder, **FIVE)
-
-
-def test_records_of_another_match_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "games"
-    play_match("random", "random", 2, sgf=folder, **FIVE)
-    before = [path.read_bytes() for path in sorted(folder.iterdir())]
-    with pytest.raises(RlgoError, match="games: contains records of other games"):
-        play_match("random", "random", 4, seed=2, sgf=folder, **FIVE)
-    assert [path.read_bytes() for path in sorted(folder.iterdir())] == before
-    same = str(tmp_path / "x.json")
-    for options in (["--json", same, "--results", same], ["--sgf", str(folder / "game-00001.sgf")]):
-        assert main(["match", "random", "random", "--size", "5", "--games", "2", *options]) == 2
-        assert capsys.readouterr().err.count("\n") == 1
-    assert not Path(same).exists()
 
 
 # ---------------------------------------------------------------------------------------------

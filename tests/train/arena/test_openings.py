@@ -73,11 +73,6 @@ def test_bad_names(name: str, size: int, komi: float, message: str) -> None:
         find_openings(name, size, komi)
 
 
-def test_openings_leave_moves_to_the_players() -> None:
-    with pytest.raises(RlgoError, match="max_moves = 4: expected more than the 4 moves of the opening"):
-        find_openings("random:4", 9, 7.5, max_moves=4)
-
-
 def test_older_results_had_random_openings() -> None:
     assert with_openings({"opening_plies": 4, "a": 1})["openings"] == "random:4"
     assert with_openings({"opening_plies": 4, "openings": "balanced"})["openings"] == "balanced"

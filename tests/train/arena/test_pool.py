@@ -21,7 +21,7 @@ from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, save_weights
 from rlgo.play.player import RandomPlayer
 from train.arena.match import play_match
-from train.arena.pool import GamePool, GameTask, GameWorker, ProcessPool, RayPool, WorkerDied
+from train.arena.pool import GamePool, GameTask, GameWorker, ProcessPool, WorkerDied
 from train.arena.referee import GameRecord, GameRules
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -31,43 +31,6 @@ FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
 @pytest.fixture(autouse=True)
 def _path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-
-
-def test_a_busy_cluster_is_waited_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    class Ray:
-        """Its two CPUs are free after three questions."""
-
-        asked = 0
-        actors: list[Any] = []  # noqa: RUF012
-
-        def available_resources(self) -> dict[str, float]:
-            self.asked += 1
-            return {"CPU": 2.0} if self.asked > 3 else {}
-
-        def remote(self, *_: object) -> Ray:
-            return self
-
-        def options(self, **_: object) -> Ray:
-            return self
-
-        def kill(self, _: object) -> None:
-            pass
-
-        def shutdown(self) -> None:
-            self.asked = -1
-
-    ray = Ray()
-    monkeypatch.setattr("train.ray_cluster.connect", lambda *_, **__: (ray, True))
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    pool = RayPool("auto", 5)
-    assert (ray.asked, pool.places) == (4, 2)
-    pool.close()
-    told = "rlgo: --cluster auto: all of its CPUs are busy; waiting for a free one\n"
-    assert capsys.readouterr().err == told
-    monkeypatch.setattr(ray, "available_resources", dict)
-    with pytest.raises(RlgoError, match=r"^--cluster auto: none of its CPUs was free for 300 s$"):
-        RayPool("auto", 5)
-    assert ray.asked == -1
 
 
 @pytest.mark.process
@@ -172,42 +135,6 @@ def test_ctrl_c_does_not_reach_processes_that_are_starting(
         assert sorted(dict(moves_of(pool, 4))) == [1, 2, 3, 4]
     assert capfd.readouterr().err == ""
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
-
-
-def test_all_engines_stop_even_if_one_is_interrupted() -> None:
-    class Engine(RandomPlayer):
-        persistent = True
-
-        def close(self) -> None:
-            closed.append(self)
-            if len(closed) == 2:
-                raise KeyboardInterrupt
-
-    closed: list[Engine] = []
-    worker = GameWorker({})
-    worker._engines = {("engine", i): Engine(1) for i in range(3)}
-    with pytest.raises(KeyboardInterrupt):
-        worker.close()
-    assert len(closed) == 3
-
-
-@pytest.mark.process
-def test_no_process_is_left_when_waiting_for_them_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = ProcessPool(2)
-    processes = [process for process, _ in pool._workers]
-    for process in processes:
-        monkeypatch.setattr(process, "terminate", lambda: None)
-        monkeypatch.setattr(process, "join", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        pool.close()
-    monkeypatch.undo()
-    for process in processes:
-        process.join(30)
-    assert [process.exitcode for process in processes] == [-signal.SIGKILL] * 2
-
-
-def interrupt(timeout: float) -> None:  # noqa: ARG001 - as `join`
-    raise KeyboardInterrupt
 
 
 class Dying(GamePool):

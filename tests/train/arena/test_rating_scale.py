@@ -18,13 +18,13 @@ from rlgo.base.settings import MAX_SIZE, MIN_SIZE
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, load_weights, shipped_weights
 from train.arena import rating_scale
-from train.arena.elo import PairResult, expected_score, pair_scatter, rate, rate_new, widened
+from train.arena.elo import PairResult, expected_score, pair_scatter, rate, widened
 from train.arena.fast import on_common_features
 from train.arena.rating_scale import NEAREST, RatingScale, load_rating_scale
 from train.cli import main as cli
-from train.experiments.findings import analyze
-from train.experiments.model import GNUGO_0
-from train.runs import check_rating_scale, make_rating_scale, strength
+from train.experiments.declaration.experiment import GNUGO_0
+from train.experiments.results.analysis import analyze
+from train.runs import make_rating_scale, strength
 from train.runs.make_rating_scale import GNUGO_0_ELO
 
 TRUE = {"a": 0.0, "b": 200.0, "c": 400.0, "d": 600.0, "e": 800.0}  # of players that do not exist
@@ -84,17 +84,6 @@ def test_a_widened_result_has_the_variance_of_both_sources():
     result = widened(PairResult("x", "y", score=float(scores.mean()), games=games), scatter)
     mean = scores.mean() / games
     assert scores.var() == pytest.approx(result.design * games * mean * (1 - mean), rel=0.05)
-
-
-def test_scatter_is_found_again():
-    rng, elo = np.random.default_rng(2), {f"p{i}": 60.0 * i for i in range(12)}
-    results = []
-    for a, b in itertools.combinations(elo, 2):
-        p = expected_score(elo[a] - elo[b] + rng.normal(0, 50))
-        results.append(PairResult(a, b, score=float(rng.binomial(2_000, p)), games=2_000))
-    assert pair_scatter(rate(results), results) == pytest.approx(50, rel=0.25)
-    exact = [PairResult(r.a, r.b, 2_000 * float(expected_score(elo[r.a] - elo[r.b])), 2_000) for r in results]
-    assert pair_scatter(rate(exact), exact) < 5
 
 
 def test_scatter_is_not_hidden_by_ratings_that_follow_it():
@@ -182,12 +171,8 @@ def test_the_command_lists_the_reference_players(capsys):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--gnugo", "10"], "--gnugo has no effect without --make or --check"),
+        (["--gnugo", "10"], "--gnugo has no effect without --make"),
         (["--make", "x.npz", "--size", "9"], "--size has no effect with --make"),
-        (["--check", "2", "--gnugo", "10"], "--gnugo has no effect with --check"),
-        (["--check", "2", "--json"], "--json has no effect with --check"),
-        (["--check", "2", "--make", "x.npz"], "--make cannot be combined with --check"),
-        (["--check", "2", "--games", "3"], "--games 3: expected an even number"),
         (["--make", "x.npz", "--games", "3"], "--games 3: expected an even number"),
         (["--make", "x.npz", "--gnugo", "3"], "--gnugo 3: expected an even number"),
         (["--make", "nowhere/x.npz"], "--make nowhere/x.npz: expected a file that can be written"),
@@ -196,8 +181,7 @@ def test_the_command_lists_the_reference_players(capsys):
 )
 def test_what_is_wrong_is_said_before_the_long_work(argv, message, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
-    for module in (make_rating_scale, check_rating_scale):
-        monkeypatch.setattr(module, "Learner", None)
+    monkeypatch.setattr(make_rating_scale, "Learner", None)
     monkeypatch.setattr(strength, "has_gnugo", lambda: "GNU Go" not in message)
     assert cli.main(["ladder", *argv]) == 2
     error = capsys.readouterr().err
@@ -211,7 +195,3 @@ def test_a_damaged_file_is_one_line(monkeypatch, tmp_path):
     with pytest.raises(RlgoError, match=r"ladder\.npz: cannot be read"):
         load_rating_scale(9)
     load_rating_scale.cache_clear()
-
-
-def test_rate_new_needs_no_more_than_the_players_met():
-    assert rate_new(TRUE, [PairResult("new", "c", 50, 100)]).elo == pytest.approx(400, abs=1)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,8 +17,7 @@ from stand_ins import SMALL_ENGINE, games_of, write_gated_engine
 from rlgo.base.errors import RlgoError
 from rlgo.go.clock import TimeSettings
 from train.arena.match import play_match
-from train.arena.referee import GameRecord
-from train.arena.results import FORMAT, Results, _check_header, open_results, play_into
+from train.arena.results import FORMAT, open_results
 from train.checksums import add_checksum, verify
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -117,22 +114,6 @@ def test_results_of_another_match(tmp_path: Path, changes: dict[str, Any], messa
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("was", "now", "message"),
-    [
-        ({"a.npz": "12", "b.npz": "34"}, {"a.npz": "12", "b.npz": "56"}, 'is {"b.npz": "34"}, not {"b.npz": "56"}'),
-        ({"a.npz": "12"}, {"a.npz": "12", "b.npz": "56"}, 'is {}, not {"b.npz": "56"}'),
-        ([["one", "p" * 80]], [["one", "p" * 80 + "q"]], f'is ...{"p" * 20}"], not ...{"p" * 20}q"]'),
-        ("x" * 50 + "1" + "y" * 90, "x" * 50 + "2" + "y" * 90, f"is ...{'x' * 20}1{'y' * 39}..., not ...{'x' * 20}2"),
-    ],
-)
-def test_what_differs_is_shown(was: object, now: object, message: str) -> None:
-    """The place of the difference, however long the value and deep in it."""
-    data = (json.dumps(add_checksum({"format": "some", "files": was})) + "\n").encode()
-    with pytest.raises(RlgoError, match=re.escape(message)):
-        _check_header(Path("r.jsonl"), data, {"format": "some", "files": now})
-
-
 def test_results_that_say_nothing_of_scores_are_of_a_match_that_did_not_check_them(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     play_match("random", "random", 2, results=path, **FIVE)
@@ -224,20 +205,3 @@ def test_what_an_engine_says_does_not_break_the_file(tmp_path: Path) -> None:
         result = play_match(odd, "random", 2, results=path, **FIVE)
         assert result.forfeits == 2
         assert play_match(odd, "random", 4, results=path, **FIVE).forfeits == 4
-
-
-def test_what_the_progress_shows_includes_the_last_game() -> None:
-    """The caller takes note of a game before the progress line counts it."""
-    noted: list[int] = []
-
-    class Bar:
-        def update(self) -> None:
-            shown.append(len(noted))
-
-    shown: list[int] = []
-    record = GameRecord((), 1.0, "B+1")
-    pool = SimpleNamespace(run=lambda tasks: ((task, record) for task in tasks))
-    tasks = [SimpleNamespace(number=n, names=("a", "b"), opening_number=1) for n in (1, 2, 3)]
-    for game in play_into(Results(5), pool, tasks, Bar()):  # type: ignore[arg-type]
-        noted.append(game.number)  # noqa: PERF401 - one after the other
-    assert shown == [1, 2, 3]

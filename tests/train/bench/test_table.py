@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from rlgo.base.errors import RlgoError
 from train.bench.table import KEYS, main, markdown_table
 from train.cli.main import main as rlgo
-from train.cli.options import ENGINE
 
 
 @pytest.mark.thorough  # compiles for 9x9 what the other tests use on small boards
@@ -30,15 +28,6 @@ def test_keys(monkeypatch):
         assert os.sched_getaffinity(0) == before
 
 
-def test_json_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "train.bench.table.main", lambda player, parts: {"player": player, "parts": parts, "machine": {}}
-    )
-    assert rlgo(["bench", "web", "scaling", "--json", str(tmp_path / "b.json")]) == 0
-    written = json.loads((tmp_path / "b.json").read_text())
-    assert written == {"player": ENGINE, "parts": ["web", "scaling"], "machine": {}}
-
-
 def test_some_parts(monkeypatch, capsys):
     monkeypatch.setattr("train.bench.timing.RUNS", 1)
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
@@ -50,7 +39,7 @@ def test_some_parts(monkeypatch, capsys):
 
 
 def test_a_part_that_there_is_none_of(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("train.bench.playing.rates", lambda _: pytest.fail("measured all the same"))
+    monkeypatch.setattr("train.bench.measures.rates", lambda _: pytest.fail("measured all the same"))
     assert rlgo(["bench", "playouts", "nothing", "--json", str(tmp_path / "b.json")]) == 2
     assert "rlgo: error: nothing: expected one of playouts, selfplay," in capsys.readouterr().err
     assert not (tmp_path / "b.json").exists()
@@ -64,14 +53,6 @@ def test_a_part_that_cannot_be_measured_here(part, monkeypatch):
     assert "playouts_9x9_per_s" in main()  # among all parts, it is left out
     with pytest.raises(RlgoError, match=f"{part}: cannot be measured here: expected "):
         main(parts=[part])
-
-
-@pytest.mark.parametrize("path", ["nowhere/b.json", "."])
-def test_unwritable_json_is_noticed_first(path, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("train.bench.table.main", lambda **_: pytest.fail("measured all the same"))
-    assert rlgo(["bench", "--json", path]) == 2
-    assert path in capsys.readouterr().err
 
 
 def test_markdown_table():

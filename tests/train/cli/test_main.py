@@ -8,12 +8,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 import typer
 
-from rlgo.base.errors import RlgoError
 from rlgo.base.resources import version
 from train.cli.main import _app_for, app, main
 
@@ -193,35 +192,6 @@ def test_bad_input_through_a_real_process(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------------------------
 # What handlers may raise
 # ---------------------------------------------------------------------------------------------
-
-
-def run_raising(error: BaseException, monkeypatch: Any) -> int:
-    def measure(**_: object) -> NoReturn:
-        raise error
-
-    monkeypatch.setattr("train.bench.table.main", measure)
-    return main(["bench"])
-
-
-@pytest.mark.parametrize(
-    ("error", "status", "err"),
-    [
-        (RlgoError("weights.npz: truncated"), 2, "rlgo: error: weights.npz: truncated\n"),
-        (RlgoError("two\nlines"), 2, "rlgo: error: two lines\n"),
-        (PermissionError(13, "Permission denied", "runs"), 2, "rlgo: error: runs: Permission denied\n"),
-        (KeyboardInterrupt(), 130, ""),
-        (SystemExit(143), 143, ""),
-    ],
-)
-def test_errors_become_statuses(error: BaseException, status: int, err: str, monkeypatch: Any, capsys: Any) -> None:
-    assert run_raising(error, monkeypatch) == status
-    assert capsys.readouterr() == ("", err)
-
-
-@pytest.mark.parametrize("error", [ZeroDivisionError(), EOFError(), OSError("no file"), ValueError("x")])
-def test_a_bug_keeps_its_traceback(error: Exception, monkeypatch: Any) -> None:
-    with pytest.raises(type(error)):
-        run_raising(error, monkeypatch)
 
 
 @pytest.mark.process

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from experiment_files import CURVES, curves_of, games_of, header, write
 
-from train.experiments.model import GNUGO_0, GNUGO_10, Experiment
-from train.experiments.raw import RawResults, pair_line, write_raw
-from train.experiments.reading import read_experiment
-from train.experiments.running import run_experiment
+from train.experiments.declaration.experiment import GNUGO_0, GNUGO_10, Experiment
+from train.experiments.declaration.reading import read_experiment
+from train.experiments.results.files import RawResults, pair_line, write_raw
+from train.experiments.running.run import run_experiment
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -11,11 +11,11 @@ from experiment_files import on_the_same_runs
 
 from rlgo.features.shapes import make_features
 from train.cli import main as cli
-from train.experiments.findings import Analysis
-from train.experiments.raw import read_raw
-from train.experiments.reading import read_experiment
-from train.experiments.report import section
-from train.experiments.running import run_experiment
+from train.experiments.declaration.reading import read_experiment
+from train.experiments.report.report import section
+from train.experiments.results.analysis import Analysis
+from train.experiments.results.files import read_raw
+from train.experiments.running.run import run_experiment
 from train.runs.folder import RunFolder
 
 pytestmark = pytest.mark.usefixtures("sources")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import itertools
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from experiment_files import PNG, curves_of, run_line
+from experiment_files import PNG
 
 from rlgo.base.errors import RlgoError
-from train.experiments.experiment_pictures import experiment_picture
-from train.experiments.findings import Analysis, analyze
-from train.experiments.raw import RawResults
-from train.experiments.reading import read_experiment
-from train.experiments.report import plot, show
+from train.experiments.declaration.reading import read_experiment
+from train.experiments.report.pictures import experiment_picture
+from train.experiments.report.report import plot, show
+from train.experiments.results.analysis import analyze
 
 SHIPPED = Path(__file__).resolve().parents[3] / "results" / "experiments"
 
@@ -27,28 +25,6 @@ def test_pictures_of_each_kind(results, tmp_path, name):
     data = path.read_bytes()
     assert data.startswith(PNG)
     assert len(data) > 5000
-
-
-def test_a_picture_of_many_panels_seeds_and_a_diverged_run(tmp_path):
-    e = read_experiment("step_size")
-    raw = curves_of(e, ages=(100, 1000), openings=2)
-    raw.lines[-1:] = []
-    for line in raw.lines[: len(e.runs)]:
-        line["state"] = "diverged" if line["run"].startswith("linear") else "finished"
-    experiment_picture(tmp_path / "x.png", e, Analysis(raw))
-    assert (tmp_path / "x.png").read_bytes().startswith(PNG)
-    e = read_experiment("learning_runs")
-    experiment_picture(tmp_path / "y.png", e, Analysis(curves_of(e, openings=2)))
-    assert (tmp_path / "y.png").read_bytes() != (tmp_path / "x.png").read_bytes()
-
-
-def test_a_panel_in_which_nobody_was_rated(tmp_path):
-    e = replace(read_experiment("plies"), panels={"(a)": ("one-ply",), "(b)": ("two-ply",)})
-    raw = curves_of(e, openings=2)
-    lines = [line for line in raw.lines if not any("one-ply" in name for name in line.get("pair", []))]
-    lines[1] = run_line("one-ply", 1, [], "diverged")
-    experiment_picture(tmp_path / "x.png", e, Analysis(RawResults(raw.header, lines)))
-    assert (tmp_path / "x.png").read_bytes().startswith(PNG)
 
 
 def test_plot_draws_beside_the_results(results, tmp_path):
@@ -79,7 +55,7 @@ def test_without_matplotlib_there_is_all_but_the_picture(results, monkeypatch, c
 def axes_of(name: str, monkeypatch: pytest.MonkeyPatch) -> list:
     """The axes of a shipped experiment's picture, laid out."""
     figures = []
-    monkeypatch.setattr("train.experiments.experiment_pictures.save_figure", lambda figure, *_: figures.append(figure))
+    monkeypatch.setattr("train.experiments.report.pictures.save_figure", lambda figure, *_: figures.append(figure))
     experiment_picture("x.png", read_experiment(name), analyze(SHIPPED, name))
     figures[0].draw_without_rendering()
     return [ax for ax in figures[0].axes if ax.get_visible()]

@@ -16,8 +16,8 @@ from experiment_files import BASE, CURVES, ages, on_the_same_runs, write
 
 from rlgo.base.errors import RlgoError
 from rlgo.features.weights import load_weights
-from train.experiments.reading import read_experiment
-from train.experiments.running import run_experiment
+from train.experiments.declaration.reading import read_experiment
+from train.experiments.running.run import run_experiment
 
 pytestmark = [pytest.mark.usefixtures("sources"), pytest.mark.slow]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections import Counter
 from dataclasses import replace
 from itertools import combinations
@@ -13,18 +12,18 @@ import pytest
 from experiment_files import GAMES, RIVALS, write
 
 from rlgo.base.errors import RlgoError
-from rlgo.features.weights import Weights, load_weights, save_weights
+from rlgo.features.weights import Weights, save_weights
 from train.arena.match import play_match
 from train.cli import main as cli
 from train.config import load_config
-from train.experiments.findings import Analysis, analyze
-from train.experiments.games import games_file, games_left, run
-from train.experiments.matches import matches, swiss_games
-from train.experiments.model import Experiment
-from train.experiments.raw import scores_of, sum_of_lines, turned, write_raw
-from train.experiments.reading import read_experiment
-from train.experiments.report import games_behind, games_to_decide, plot, section, show
-from train.experiments.running import run_experiment
+from train.experiments.declaration.experiment import Experiment
+from train.experiments.declaration.matches import matches, swiss_games
+from train.experiments.declaration.reading import read_experiment
+from train.experiments.report.report import games_behind, games_to_decide, plot, section, show
+from train.experiments.results.analysis import Analysis, analyze
+from train.experiments.results.files import scores_of, turned, write_raw
+from train.experiments.running.games import games_file, games_left, run
+from train.experiments.running.run import run_experiment
 from train.runs.learners import make_learner
 
 pytestmark = pytest.mark.usefixtures("sources")
@@ -108,7 +107,9 @@ def test_interrupted_matches_go_on(match, tmp_path, monkeypatch):
 
     # Ctrl-C between two games leaves no results, until they are asked for.
     (tmp_path / "results" / "match.jsonl").unlink()
-    monkeypatch.setattr("train.experiments.games.play_match", lambda *_, **__: type("Found", (), {"interrupted": True}))
+    monkeypatch.setattr(
+        "train.experiments.running.games.play_match", lambda *_, **__: type("Found", (), {"interrupted": True})
+    )
     with pytest.raises(KeyboardInterrupt):
         run_experiment(match, tmp_path / "results", jobs=1, progress=False)
     assert not (tmp_path / "results" / "match.jsonl").exists()
@@ -126,7 +127,7 @@ def test_ctrl_c_tells_what_is_left_and_how_to_go_on(match, tmp_path, monkeypatch
             settings["results"].write_bytes(b"".join(lines[: 1 + n]))
         return replace(whole, interrupted=n < 4)
 
-    monkeypatch.setattr("train.experiments.games.play_match", part)
+    monkeypatch.setattr("train.experiments.running.games.play_match", part)
     other = write(tmp_path, GAMES, "other")
     argv = [
         str(match.path),
@@ -272,12 +273,6 @@ def test_games_that_were_played_elsewhere_are_not_lost(match, tmp_path):
     assert (results / "match.jsonl").read_bytes() == kept
     again = run_experiment(match, results, jobs=1, progress=False)  # all of them
     assert [scores_of(line) for line in again.lines] == [scores_of(line) for line in raw.lines]
-
-
-def test_engines_of_several_versions_are_all_named(match, tmp_path):
-    raw = run_experiment(match, tmp_path, jobs=1, progress=False)
-    lines = [{**raw.lines[0], "engines": {"GNU Go": version}} for version in ("3.8", "3.9", "3.8")]
-    assert sum_of_lines(lines)["engines"] == {"GNU Go": "3.8 and 3.9"}
 
 
 def test_some_players_only(match, tmp_path):
@@ -514,35 +509,6 @@ def test_a_series_has_games_of_its_own(tmp_path):
     assert total_games(e) == 14
     assert "2 to 6 games per pair." in section(e, analyze(tmp_path / "results", "tiny"), tmp_path, tmp_path)
     assert total_games(read_experiment(e.path, scale=2)) == 28
-
-
-@pytest.mark.slow
-def test_players_with_weights_of_a_run(tmp_path):
-    """The run is trained first, and its last weights play."""
-    text = GAMES.replace("nosuch.npz", "{weights small}").replace("games = 4", 'games = 2\nbase = "BASE"')
-    e = read_experiment(write(tmp_path, text + "[runs.small]\nrun.games = 100\n"), out=tmp_path / "out")
-    (run_spec,) = e.runs["small"]
-    assert [c.spec.split(",")[1] for c in e.contestants[1:]] == [f"weights={run_spec.folder.weights}"] * 2
-    raw = run_experiment(e, tmp_path / "results", jobs=1, progress=False)
-    assert [line.get("run", line.get("pair", [""])[0]) for line in raw.lines] == [
-        "small",
-        "chance",
-        "chance",
-        "greedy 0",
-    ]
-    weights = load_weights(run_spec.folder.weights)
-    assert raw.lines[0]["crc32"] == f"{zlib.crc32(weights.theta.tobytes()):08x}"
-    assert raw.lines[0]["games"] == 100
-    assert raw.lines[0]["reference"] is False
-    found = analyze(tmp_path / "results", "tiny")
-    assert found.elo("greedy 0", "chance").value > 0
-    assert "100 of self-play" in games_behind(found)
-
-
-def test_rivals_do_not_meet_the_fixed_players(tmp_path):
-    text = RIVALS.replace('size = "{x}"\n', "").replace("x = [5, 7]", "x = [5]").replace("x = [7, 5, 6]", "x = [5]")
-    names = [m.names for m in matches(read_experiment(write(tmp_path, text + '[players]\nfixed = "random"\n')))]
-    assert names == [("left 5", "fixed"), ("left 5", "right 5")]
 
 
 def test_the_largest_number_of_games_for_a_pair_counts(tmp_path):

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from experiment_files import CLAIM, CURVES, GAMES, RIVALS, ages, write
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import list_configs
 from rlgo.features.shapes import make_features
 from train.cli import main as cli
 from train.config import flat, load_config
-from train.experiments.counts import frequency
-from train.experiments.matches import matches
-from train.experiments.model import Claim, Experiment
-from train.experiments.reading import list_experiments, read_claim, read_experiment
+from train.experiments.declaration.experiment import Claim, Experiment
+from train.experiments.declaration.matches import matches
+from train.experiments.declaration.reading import list_experiments, read_claim, read_experiment
+from train.experiments.running.counts import frequency
 from train.runs.folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -73,8 +76,8 @@ def frequencies(e: Experiment, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The names of the numbers that the kind "frequency" finds, of a run in which every weight occurred once."""
     f = e.reference.config.features
     seen = np.ones(make_features(e.reference.config.board.size, f.sizes, f.sharing).n_weights + 1, np.int64)
-    monkeypatch.setattr("train.experiments.training.train_all", lambda *_: None)
-    monkeypatch.setattr("train.experiments.training.check_folders", lambda *_: None)
+    monkeypatch.setattr("train.experiments.running.training.train_all", lambda *_: None)
+    monkeypatch.setattr("train.experiments.running.training.check_folders", lambda *_: None)
     monkeypatch.setattr(RunFolder, "load", lambda _: ({"occurrences": seen}, {"seconds": 0.0}))
     return {line["number"] for line in frequency(e, 1, False) if "number" in line}
 
@@ -175,7 +178,7 @@ def test_players_of_a_series(tmp_path):
     ("text", "message"),
     [
         ("[experiment", r"not valid TOML"),
-        ("[experimnt]", r"expected a table \[experiment\]; see train/experiments/reading.py"),
+        ("[experimnt]", r"expected a table \[experiment\]; see train/experiments/declaration/reading.py"),
         ("experiment = 3", r"expected a table \[experiment\]"),
         ('[experiment]\nsede = 3"', r"not valid TOML"),
         ("[experiment]\ntitel = 3", r"unknown key experiment.titel; did you mean experiment.title\?$"),
@@ -341,3 +344,12 @@ def test_a_gauntlet_needs_two_sides(tmp_path):
             RlgoError, match=r"tiny.toml: expected players in \[\[series\]\] and their opponents in \[players\]"
         ):
             read_experiment(write(tmp_path, side))
+
+
+@given(st.integers(0, 10**6), st.floats(0.001, 1000))
+def test_scaled_games_are_even(games, scale):
+    e = replace(read_experiment("shape_counts"), scale=scale)
+    n = e.scaled(games)
+    assert n % 2 == 0
+    assert (n == 0) == (games == 0)
+    assert n == 2 or abs(n - games * scale) <= 1

@@ -15,20 +15,10 @@ from PIL import Image
 from systems import systems_table
 
 from rlgo.base.errors import RlgoError
-from train.experiments.findings import (
-    HELD,
-    NOT_HELD,
-    NOT_MEASURED,
-    OPEN,
-    Analysis,
-    analyze,
-)
-from train.experiments.model import GNUGO_0, Claim
-from train.experiments.raw import RawResults, pair_line, write_raw
-from train.experiments.reading import list_experiments, read_experiment
-from train.experiments.report import (
+from train.experiments.declaration.experiment import GNUGO_0, Claim
+from train.experiments.declaration.reading import list_experiments, read_experiment
+from train.experiments.report.report import (
     PAPERS,
-    _machines,
     games_to_decide,
     overview,
     place_of,
@@ -36,6 +26,15 @@ from train.experiments.report import (
     section,
     write_report,
 )
+from train.experiments.results.analysis import (
+    HELD,
+    NOT_HELD,
+    NOT_MEASURED,
+    OPEN,
+    Analysis,
+    analyze,
+)
+from train.experiments.results.files import RawResults, pair_line
 from train.stats import clustered_interval
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -200,11 +199,6 @@ def test_pictures_are_linked_where_there_are_some(text, folder):
     assert set(re.findall(r"\]\(#([^)]*)\)", text)) <= headings
 
 
-def test_a_picture_that_was_not_drawn_is_not_linked(tmp_path):
-    write_raw(tmp_path / "plies.jsonl", curves_of(read_experiment("plies"), openings=2))
-    assert "plies.png" not in report(tmp_path, tmp_path / "results.md")
-
-
 def test_what_the_sections_say(text, results):
     """Some numbers of each kind, computed anew."""
 
@@ -277,16 +271,6 @@ def test_the_report_is_written_and_written_again(tmp_path):
         write_report(tmp_path, path)
 
 
-def test_counts_that_differ_are_named():
-    e = read_experiment("shape_counts")
-    lines = [{"number": name, "value": int(n) + (name == "all weights")} for name, n in e.expected.items()]
-    text = section(e, Analysis(RawResults(header(e.name, "counts"), lines)), Path("nowhere"), Path("x"))
-    assert "These numbers differ from the paper's: all weights." in text
-    assert "| all weights | 63,303 | 63,304 |" in text
-    assert tables(text)[0][1:] == [[name, f"{n:,.0f}", f"{v['value']:,}"] for (name, n), v in
-                                   zip(e.expected.items(), lines, strict=True)]  # fmt: skip
-
-
 def test_diverged_runs_are_shown():
     e = read_experiment("plies")
     raw = curves_of(e, openings=4)
@@ -307,12 +291,6 @@ def test_diverged_runs_are_shown():
         for row in tables(section(e, Analysis(RawResults(raw.header, gone)), Path("nowhere"), Path("x")))[-2]
     }
     assert rows["one-ply"] == ["one-ply", "1, 1 diverged", *[""] * 5]
-
-
-def test_links_to_files_with_spaces_in_their_names():
-    e = read_experiment("plies")
-    text = section(replace(e, name="my runs (2)"), Analysis(curves_of(e, openings=4)), Path("nowhere"), Path("a b"))
-    assert "raw results: [my runs (2).jsonl](a%20b/my%20runs%20%282%29.jsonl)" in text
 
 
 def test_labels_that_came_later_are_shown():
@@ -410,7 +388,3 @@ def test_systems_without_results_are_refused(tmp_path):
     shutil.copytree(RESULTS, tmp_path / "experiments")
     with pytest.raises(RlgoError, match=r"td_search_10000.json: not the results of a match"):
         systems_table(tmp_path / "experiments", tmp_path / "results", tmp_path / "page.md")
-
-
-def test_earlier_machines_are_named_once():
-    assert _machines({"machine": "A", "earlier": [{"machine": "A"}, {"machine": "B"}]}) == "A (earlier games on B)"

@@ -14,7 +14,7 @@ from rlgo.features.formats import export_w
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, load_weights, save_weights
 from rlgo.learning.fast_games import joined
-from train.arena.fast import on_common_features, play_weights
+from train.arena.fast import play_weights
 from train.arena.match import play_match
 from train.cli import main as cli
 from train.config import config_from_dict
@@ -61,12 +61,6 @@ def test_what_differs(found):
     assert found.differences == {"run.games": (500, 600), "learning.alpha": (0.1, 0.3)}
 
 
-def test_the_other_way_round(runs, found):
-    back = compare(runs / "b", runs / "a", games=100, seed=3, progress=False)
-    for there, here in zip([*found.curve, found.last], [*back.curve, back.last], strict=True):
-        assert here.win_rate == pytest.approx(1 - there.win_rate)
-
-
 def test_a_run_and_itself(runs):
     same = compare(runs / "a", runs / "a", games=100, progress=False)
     assert {p.win_rate for p in [*same.curve, same.last]} == {0.5}
@@ -97,17 +91,6 @@ def test_a_file_without_a_config_tells_what_it_can(runs, found, tmp_path):
     again = compare(runs / "a", tmp_path / "b.w", games=100, seed=3, progress=False)
     assert again.last.win_rate == found.last.win_rate
     assert again.differences == {"board.komi": (0.5, 7.5)}
-
-
-def test_other_features_meet(runs):
-    """The values of `ones` written out with other features: the same player wins the same games."""
-    ones, a = (current_weights(runs / name) for name in ("ones", "a"))
-    features, (theta_ones, theta_a) = on_common_features([ones, a], 5)
-    assert features.sharing == "LI+LD"
-    sides = Weights(features, theta_ones), Weights(features, theta_a)
-    scores = joined(play_weights(*sides, 5, 100, seed=3, komi=0.5)).scores
-    assert compare(runs / "ones", runs / "a", games=100, seed=3, progress=False).last.win_rate == scores.mean()
-    assert scores.mean() < 0.5
 
 
 def test_a_run_at_work_shows_its_state(runs, tmp_path):

@@ -109,11 +109,6 @@ def test_the_same_target_counts_once(made):
     assert [e.name for e in once.entrants] == [str(file)]
 
 
-def test_one_target_needs_no_list(made):
-    file = str(made / "unshared.npz")
-    assert [e.name for e in evaluate(file, games=2, progress=False).entrants] == [file]
-
-
 def test_runs_of_one_name_are_told_apart(made, tmp_path):
     train(config(tmp_path, "short", 50, (1,)), progress=False)
     both = evaluate([made / "short", tmp_path / "short"], games=2, progress=False)
@@ -154,15 +149,6 @@ def test_ratings_are_those_behind_the_scores(tmp_path, monkeypatch):
 def test_training_climbs(found):
     elo = found.ratings.elo
     assert elo["random"] < elo["long 100"] < elo["long 550"]
-
-
-def test_the_seed_decides(made, found):
-    def again(seed: int) -> list[float]:
-        targets = [made / "long", made / "short"]
-        return [r.score for r in evaluate(targets, games=200, seed=seed, progress=False).results]
-
-    assert again(1) == [r.score for r in found.results]
-    assert again(2) != again(1)
 
 
 def test_other_features_play_the_same(made):
@@ -237,11 +223,6 @@ def test_refusals_are_one_line(made, monkeypatch, capsys, arguments, message):
     assert err.startswith("rlgo: error: ")
     assert message in err
     assert err.count("\n") == 1
-
-
-def test_komi_can_be_given(made):
-    found = evaluate([made / "long", made / "komi.npz"], games=2, komi=2.5, progress=False)
-    assert found.komi == 2.5
 
 
 @pytest.mark.parametrize(("module", "games", "rated"), [(rating_scale, 20, 1), (evaluating, 2, 6)])

@@ -16,6 +16,7 @@ from train.runs import history
 from train.runs.folder import RunFolder
 from train.runs.history import RunHistory
 from train.runs.run import train
+from train.runs.status import run_folders
 
 
 @pytest.fixture(scope="module")
@@ -36,14 +37,14 @@ def runs(made, tmp_path) -> RunHistory:
 
 
 def test_runs_by_name(runs):
-    assert list(runs.folders()) == ["done", "sweep/member"]
+    assert list(run_folders(runs.folder)) == ["done", "sweep/member"]
     told = runs.describe()
     assert [run["name"] for run in told["runs"]] == ["done", "sweep/member"]
     assert told["runs"][0]["state"] == "finished"
     assert (told["runs"][0]["games"], told["runs"][0]["of"]) == (120, 120)
     json.dumps(told)
     alone = RunHistory(runs.folder / "done")
-    assert list(alone.folders()) == ["done"]
+    assert list(run_folders(alone.folder)) == ["done"]
     with pytest.raises(RlgoError, match="expected a folder of training runs"):
         RunHistory(runs.folder / "nothing")
 

@@ -137,21 +137,6 @@ def test_pictures_of_v_have_one_scale_and_a_legend():
     assert (ends[2, 2] == legend[2, 2 + 96]).all()
 
 
-def test_numbers_of_a_map_of_values():
-    values = np.full((5, 5), np.nan)
-    values[0, :4] = 0.37, 0.73, 0.31, 1.0
-    image = values_image(values, 24)
-    dark = [image[-19:-5, 24 * col : 24 * (col + 1)].astype(int).sum(-1) < 200 for col in range(5)]
-    first, second = slice(5, 11), slice(13, 19)
-    assert (dark[0][:, first] == dark[1][:, second]).all()
-    assert (dark[0][:, second] == dark[1][:, first]).all()
-    assert (dark[0][:, first] == dark[2][:, first]).all()
-    assert (dark[0][:, second] != dark[2][:, second]).any()
-    # 99 stands for all that is more; where nothing is known, nothing is written.
-    assert (dark[3][:, first] == dark[3][:, second]).all()
-    assert dark[3].sum() > dark[4].sum()
-
-
 def test_pictures_need_no_pillow(finished, tmp_path, monkeypatch):
     _, result = finished
     monkeypatch.setitem(sys.modules, "PIL", None)
@@ -185,8 +170,8 @@ def test_the_table_of_runs_has_settings_and_strengths(finished):
     shown = {key: value if isinstance(value, int | float | str) else str(value) for key, value in flat(config).items()}
     assert values == shown
     assert {info.name for info in experiment.hparam_infos} == set(shown)
-    first = {info.name for info in experiment.hparam_infos if info.differs}
-    assert first == {"features.sizes", "learning.alpha", "policy.epsilon", "run.games", "run.seed"}
+    first = [info.name for info in experiment.hparam_infos][:5]
+    assert first == ["features.sizes", "learning.alpha", "policy.epsilon", "run.games", "run.seed"]
     assert [info.name.tag for info in experiment.metric_infos] == [*METRICS]
     # TensorBoard fills in the last of the scalars of these names.
     assert {tag for tag in everything(result.folder) if tag.startswith("strength/")} <= set(METRICS)

@@ -15,16 +15,14 @@ import re
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 import pytest
-from broken_runs import GAMES, RESUME, RUN, Fault, attempt, config, flip, often, outcome
+from broken_runs import RESUME, RUN, Fault, attempt, config, flip, often, outcome
 from tiny_runs import edit
 
 from rlgo.base.archive import read_archive, write_archive
@@ -296,20 +294,6 @@ def test_a_start_that_is_killed(whole: Any, tmp_path: Path) -> None:
     assert outcome(folder.path) == whole[1]
 
 
-@pytest.mark.parametrize("most", [300, 3_000, 8_000, 30_000])
-def test_files_that_may_not_grow(most: int, whole: Any, tmp_path: Path) -> None:
-    def fault() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-
-    start = config(tmp_path)
-    status, printed = attempt(start, tmp_path, often, fault)
-    assert status == 2
-    assert "File too large" in one_clear_line(printed)
-    status, printed = attempt(resume_command(printed) or start, tmp_path)
-    assert status == 0, printed
-    assert outcome(tmp_path / RUN) == whole[1]
-
-
 # ---------------------------------------------------------------------------------------------
 # Processes, from outside
 # ---------------------------------------------------------------------------------------------
@@ -317,51 +301,6 @@ def test_files_that_may_not_grow(most: int, whole: Any, tmp_path: Path) -> None:
 ROOT = Path(__file__).resolve().parents[3]
 # Long enough to be found at work.
 LONG = {"run__games": 30_000, "run__log_every": 120, "run__eval_every": 0}
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("whole")
-def test_processes_are_killed(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    home, calm = tmp_path / "home", tmp_path / "calm"
-    home.mkdir()
-    calm.mkdir()
-    assert attempt(config(calm, **LONG), calm)[0] == 0
-    folder = RunFolder(home / RUN)
-
-    def grown(by: int) -> Callable[[], bool]:
-        now = folder.metrics.stat().st_size if folder.metrics.exists() else 0
-        return lambda: folder.metrics.exists() and folder.metrics.stat().st_size > now + by
-
-    moments: list[tuple[int, Callable[[], Callable[[], bool]]]] = [
-        (signal.SIGKILL, lambda: folder.path.exists),
-        (signal.SIGKILL, lambda: folder.checkpoint(100).exists),
-        (signal.SIGINT, lambda: grown(int(rng.integers(20_000)))),
-        (signal.SIGKILL, lambda: grown(int(rng.integers(20_000)))),
-        (signal.SIGTERM, lambda: grown(int(rng.integers(20_000)))),
-        (signal.SIGKILL, lambda: grown(0)),
-    ]
-    argv, command, environment = config(home, **LONG), "", {**os.environ, "PYTHONPATH": str(ROOT)}
-    for number, until in moments:
-        reached = until()
-        with (home / "printed").open("w") as file:
-            start = [sys.executable, "-m", "rlgo", *argv]
-            process = subprocess.Popen(start, cwd=home, env=environment, stderr=file)
-        while process.poll() is None and not reached():
-            time.sleep(0.001)
-        process.send_signal(number)
-        status, printed = process.wait(), (home / "printed").read_text("utf-8")
-        assert status == {signal.SIGKILL: -9, signal.SIGINT: 130, signal.SIGTERM: 143}[number], printed
-        if status > 0:
-            assert f"interrupted after {folder.load()[1]['games']:,} games" in printed
-            assert resume_command(printed) == RESUME
-            command = printed.rpartition("resume with: ")[2]
-        argv = RESUME
-    # As printed, in a shell.
-    done = subprocess.run(command, shell=True, cwd=home, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    expected = outcome(calm / RUN)
-    assert outcome(folder.path) == expected
 
 
 def test_ctrl_c_twice_stops_at_once(whole: Any, tmp_path: Path) -> None:
@@ -497,10 +436,3 @@ def test_a_schedule_that_ends_with_the_run(tmp_path: Path, monkeypatch: Any, cap
     start = config(tmp_path, run__games=90, learning__alpha_schedule="linear")
     assert attempt(start, tmp_path)[0] == 0
     refused([*RESUME, "--set", "run.games=180"], capsys, 'learning.alpha_schedule = "linear" ends at run.games = 90')
-
-
-def test_checkpoints_of_a_run(whole: Any) -> None:
-    for left in whole.values():
-        names = {f"{n:012d}": n for n in (100, 200, 500, 1_000)}
-        assert {name: games for name, (games, _) in left["weights"].items()} == {**names, "weights": GAMES}
-        assert left["weights"]["weights"] == left["weights"]["000000001000"]

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 import platform
-import shlex
 import signal
 import subprocess
 import sys
@@ -23,9 +22,7 @@ from rlgo.features.weights import load_weights
 from rlgo.learning.fast_games import play_fast
 from rlgo.learning.learner import LearnWorker
 from train.config import Config, load_config, to_toml
-from train.players.spec import parse_spec
 from train.runs import run as running
-from train.runs.folder import RunFolder
 from train.runs.learners import make_learner
 from train.runs.run import Result, resume, train
 
@@ -190,23 +187,6 @@ def test_training_makes_players_stronger(size, komi):
     assert rates["its early self"] > 0.5
 
 
-def test_a_meeting_swaps_colours():
-    learner = make_learner(tiny(Path("nowhere")), 1)
-    learner.learn(500)
-    theta, zero = learner.theta, np.zeros_like(learner.theta)
-    scores = play_fast(learner.features, theta, zero, 400, 3, 0.5).scores
-    assert scores.shape == (200, 2)
-    assert set(np.unique(scores)) == {0.0, 1.0}
-    # Stronger with either colour; and the weaker player loses what the stronger one wins.
-    assert (scores.mean(0) > 0.6).all()
-    assert play_fast(learner.features, zero, theta, 400, 3, 0.5).scores.mean() < 0.4
-    # Under a komi that nobody can overcome, White wins all, whoever that is.
-    assert (play_fast(learner.features, theta, zero, 20, 3, 25.5).scores == [0, 1]).all()
-    assert (play_fast(learner.features, theta, zero, 20, 3, -25.5).scores == [1, 0]).all()
-    assert (play_fast(learner.features, theta, zero, 400, 3, 0.5).scores == scores).all()
-    assert (play_fast(learner.features, theta, zero, 400, 4, 0.5).scores != scores).any()
-
-
 # ---------------------------------------------------------------------------------------------
 # What goes wrong
 # ---------------------------------------------------------------------------------------------
@@ -275,27 +255,12 @@ def test_a_run_may_end_where_it_was_interrupted(at, tmp_path, monkeypatch):
     assert json.loads((tmp_path / "tiny" / "run.json").read_text("utf-8"))["elo"] == result.elo
 
 
-def test_weights_so_far_need_no_learner(finished, monkeypatch):
-    """A run of many workers can be looked at on a machine that could not train it."""
-    _, result = finished
-    monkeypatch.setattr("train.runs.learners.make_learner", lambda *_: pytest.fail("made a learner"))
-    found = running.current_weights(result.folder)
-    np.testing.assert_array_equal(found.theta, result.weights.theta)
-    assert (found.games, found.features) == (result.weights.games, result.weights.features)
-
-
 def test_a_run_starts_from_weights_of_its_own_kind(finished, tmp_path):
     _, result = finished
     file = result.folder / "weights.npz"
     with pytest.raises(RlgoError, match=r"expected weights of a linear value function, as learning\.value says"):
         train(tiny(tmp_path, run={"start": str(file)}, learning={"value": "linear"}), progress=False)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("games", [3, 10**9])
-def test_games_of_a_measurement_that_cannot_be_played(tmp_path, games):
-    with pytest.raises(RlgoError, match=f"run.eval_games = {games}: expected an even number from 2 to 10,000,000"):
-        tiny(tmp_path, run={"eval_games": games})
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -364,13 +329,6 @@ def test_ctrl_c_in_a_short_round_waits_for_its_end(tmp_path, monkeypatch, capsys
     assert "interrupted after 200 games" in capsys.readouterr().err
 
 
-def test_ctrl_c_in_a_slice_of_one_game_loses_nothing(tmp_path, monkeypatch, capsys):
-    interrupt(monkeypatch, at=100)
-    with pytest.raises(KeyboardInterrupt):
-        train(tiny(tmp_path, run={"log_every": 1}), progress=False)
-    assert "interrupted after 100 games" in capsys.readouterr().err
-
-
 def test_games_that_never_end_are_reported(tmp_path, capsys):
     result = train(tiny(tmp_path, policy={"max_moves": 5}), progress=False)
     assert not result.weights.theta.any()
@@ -385,26 +343,6 @@ def test_nothing_goes_to_standard_output(tmp_path, capsys, monkeypatch):
     assert out == ""
     assert "20/20" in err
     assert "20 games in" in err
-
-
-def test_commands_to_try(monkeypatch):
-    """They can be typed as they stand; without TensorBoard, they say how to get it."""
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    folder = RunFolder("my runs/a,b")
-    first, second, third, fourth = running._next_steps(folder, 9).splitlines()[1:]
-    assert shlex.split(first)[-1] == str(folder.weights)
-    for line in (second, third):
-        assert parse_spec(shlex.split(line)[2 if "match" in line else 3]).values == {"weights": str(folder.weights)}
-    assert fourth == "  tensorboard --logdir 'my runs'"
-    monkeypatch.setattr(running.importlib.util, "find_spec", lambda _: None)
-    assert running._next_steps(folder, 9).splitlines()[-2:] == ["  pip install 'rlgo[tensorboard]', then:", fourth]
-
-
-def test_the_time_of_a_point_of_the_log_is_its_own(tmp_path: Path) -> None:
-    """A run that ends at a point of the log has spent nothing since."""
-    result = train(tiny(tmp_path), progress=False)
-    assert RunFolder(result.folder).load()[1]["spent"] == 0.0
 
 
 def test_a_folder_without_a_run_is_not_called_one(tmp_path: Path) -> None:

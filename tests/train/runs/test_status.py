@@ -123,19 +123,6 @@ def test_a_damaged_run_is_a_line(runs, spoil, reason):
     assert states(runs) == {"begun": "interrupted", "done": "damaged", "sweep/member": "finished"}
 
 
-def test_a_folder_that_cannot_be_read_is_a_line(made, monkeypatch):
-    iterdir = Path.iterdir
-
-    def refuse(path):
-        if path.name == "sweep":
-            raise PermissionError(13, "Permission denied", str(path))
-        return iterdir(path)
-
-    monkeypatch.setattr(Path, "iterdir", refuse)
-    assert states(made) == {"begun": "interrupted", "done": "finished", "sweep": "damaged"}
-    assert find_runs(made)[-1].reason == f"{made / 'sweep'}: cannot be read: Permission denied"
-
-
 def test_the_command(made, capsys, monkeypatch):
     monkeypatch.chdir(made.parent)
     assert cli.main(["runs", str(made.name)]) == 0

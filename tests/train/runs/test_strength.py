@@ -140,31 +140,6 @@ def test_one_ctrl_c_ends_a_match_against_gnugo(tmp_path, monkeypatch, fake_gnugo
     assert curve(result.folder, GNUGO_RATE) == [(150, 0.5), (300, 0.5)]
 
 
-def test_the_seed_of_a_match_against_gnugo(tmp_path, monkeypatch):
-    """Of GNU Go too, which otherwise takes the time of day."""
-    engines: list[str] = []
-    features = make_features(5, (1, 2))
-    theta = np.zeros(features.n_weights + 1, np.float32)
-
-    def play_match(_player, engine, *_, **__):
-        engines.append(engine)
-        raise RlgoError("no match")
-
-    monkeypatch.setattr("train.arena.match.play_match", play_match)
-    for config, games in (
-        (tiny(tmp_path), 100),
-        (tiny(tmp_path), 100),
-        (tiny(tmp_path), 200),
-        (tiny(tmp_path, seed=2), 100),
-    ):
-        with pytest.raises(RlgoError, match="no match"):
-            strength.against_gnugo(config, Weights(features, theta, 0.5, games=games), progress=False)
-    assert engines[0].startswith("gtp:gnugo --mode gtp --level 0 ")
-    assert " --seed " in engines[0]
-    assert engines[0] == engines[1]
-    assert len(set(engines)) == 3
-
-
 @pytest.mark.usefixtures("gnugo")
 def test_gnugo_itself(finished, capfd):
     config = tiny(Path("nowhere"), gnugo_games=4)

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +24,7 @@ from train.cli import main as cli
 from train.config import flat, load_config
 from train.runs.fleet import FAILED, RunSpec
 from train.runs.folder import RunFolder
-from train.runs.rate_runs import CurvePoint, _ring, rate_runs, weights_of_run
+from train.runs.rate_runs import CurvePoint, rate_runs, weights_of_run
 from train.runs.run import train
 from train.runs.status import find_runs
 from train.runs.sweep import Outcome, Sweep, ranked, read_results, read_sweep, run_sweep, settings_of, table
@@ -80,11 +79,6 @@ def test_a_grid_has_every_combination_with_every_seed(tmp_path):
         seed = {"run.seed": int(spec.name[-1])}
         assert flat(spec.config) == base | spec.values | own | seed
     assert read_sweep(path, out="elsewhere").runs[0].folder.path == Path("elsewhere/some") / names(sweep)[0]
-
-
-def test_a_number_of_seeds(tmp_path):
-    sweep = read_sweep(write(tmp_path, "seeds = 3"))
-    assert names(sweep) == ["seed-1", "seed-2", "seed-3"]
 
 
 RANDOM = """
@@ -298,15 +292,6 @@ def test_runs_are_rated_on_the_scale_at_every_checkpoint(swept):
     assert set(curves) == {first.spec.name, second.spec.name}
 
 
-def test_last_weights_play_a_ring_of_others():
-    assert _ring([3]) == []
-    assert _ring([3, 5]) == [(3, 5)]
-    assert _ring([1, 2, 3, 4]) == [(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)]
-    many = _ring(list(range(100)))
-    assert len(many) == 500
-    assert Counter(i for pair in many for i in pair) == dict.fromkeys(range(100), 10)
-
-
 def rated(sweep: Sweep, alpha: float, seed: int, elo: float | None) -> Outcome:
     spec = sweep.runs[seed - 1]
     config = dataclasses.replace(spec.config, run=dataclasses.replace(spec.config.run, name=f"{alpha}-{seed}"))
@@ -439,22 +424,6 @@ def test_resume_needs_something_to_resume(tmp_path):
     assert not sweep.folder.exists()
 
 
-def test_all_runs_fail(tmp_path, monkeypatch):
-    """A process that is killed, and a run that is damaged, are recorded like any other failure."""
-    sweep = read_sweep(write(tmp_path, "seeds = 2"))
-    damaged = sweep.runs[1].folder
-    damaged.path.mkdir(parents=True)
-    damaged.run_json.write_text("{}")
-    (tmp_path / "dies.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("train.runs.fleet.CHILD", "dies")
-    with pytest.raises(RlgoError, match="some: all runs failed; the first one: killed by SIGKILL"):
-        run_sweep(sweep, progress=False)
-    data = [json.loads(line) for line in (sweep.folder / "sweep.jsonl").read_text("utf-8").splitlines()]
-    assert [(d["name"], d["state"]) for d in data] == [("seed-1", FAILED), ("seed-2", FAILED)]
-    assert data[1]["reason"].endswith("config.toml: missing")
-
-
 def test_one_run_fails(tmp_path, capsys):
     """The others are ranked all the same."""
     path = write(tmp_path, "seeds = 3")
@@ -501,24 +470,6 @@ def wait_for_games(process: subprocess.Popen[str], spec: RunSpec, more_than: int
 
 def points(metrics: Path) -> list[dict]:
     return [json.loads(line) for line in metrics.read_text("utf-8").splitlines() if line.endswith("}")]
-
-
-@pytest.mark.slow
-def test_runs_in_use_are_waited_for(swept):
-    """By a process that outlives a killed sweep for a moment, or by whoever trains one of them alone."""
-    path, sweep, _ = swept
-    with sweep.runs[3].folder.lock():
-        process = begin(path)
-        said = ""
-        while "waiting for it" not in said:
-            line = process.stderr.readline()
-            assert line, said
-            said += line
-    _, rest = process.communicate()
-    assert process.returncode == 0
-    assert f"{sweep.runs[3].folder.path}: in use by another process; waiting for it" in said
-    assert "[3/4] alpha-1000.0_seed-1: failed: diverged" in said
-    assert "[4/4] alpha-1000.0_seed-2: failed: diverged" in rest
 
 
 @pytest.mark.slow

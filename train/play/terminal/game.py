@@ -23,12 +23,12 @@ from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.play.ownership import PLAYOUTS, Ownership
 from rlgo.play.player import RESIGN
 from rlgo.play.session import GameSession
-from train.console import interruptible
 from train.play.analyze import describe_map
 from train.play.terminal import screen
 from train.play.terminal.record import RecordFile
 from train.play.terminal.screen import PLAIN, Style, style_of
 from train.players.spec import make_player
+from train.process import interruptible
 
 _HUMAN = "human"  # in game records
 _PATIENCE = 1.0  # seconds before the first move in which the engine may get ready

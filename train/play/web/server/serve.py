@@ -23,11 +23,12 @@ try:
 except ImportError:
     raise RlgoError("needs Starlette, uvicorn and websockets: pip install 'rlgo[web]'") from None
 
-from train.console import StopRequest, message
+from train.console import message
 from train.play.web.options import Options
 from train.play.web.server.app import create_app
 from train.play.web.server.endpoints import RunSource
 from train.play.web.server.guard import new_token
+from train.process import StopRequest
 
 PORT = 8000
 _PING_SECONDS = 10.0  # after which a browser that vanished is noticed

@@ -1,0 +1,1 @@
+"""What an experiment is: its settings, its file, its claims and its matches."""

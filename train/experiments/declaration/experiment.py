@@ -1,0 +1,138 @@
+"""What an experiment is: its claims, its players and its training runs.
+
+The rest of the package builds on these classes: `reading` makes them from a file, `running` and the modules it uses
+run them, and `analysis` analyses their results.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from train.experiments.declaration.settings import ExperimentConfig, StatedConfig
+from train.runs.fleet import RunSpec
+from train.runs.strength import GNUGO_NAME
+
+# Names of players that several experiments share.
+RANDOM, REFERENCE = "random", "reference"
+GNUGO_0, GNUGO_10 = GNUGO_NAME, "GNU Go level 10"
+# Keys that [run] in an experiment's file may set: they change what a run logs and measures, but not its weights, unless
+# it has several workers, which merge at each log and measurement.
+LOGGING_KEYS = tuple(f"run.{key}" for key in ("log_every", "eval_every", "eval_games", "gnugo_every", "gnugo_games"))
+# What a claim may be about; see `Claim`.
+MEASURES = ("elo", "won", "speed", "spread", "diverged", "number")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper, as a number that lies between `low` and `high`.
+
+    `of` is the measure:
+
+    elo : rating of point `a` minus that of point `b`; without `b`, on the scale of GNU Go level 10 = 1800
+    won : share of its games that `a` won against `b`, 0 to 1
+    speed : simulations a second of `a`, divided by those of `b`
+    spread : best minus worst seed of `a`, Elo
+    diverged : number of seeds of `a` that diverged
+    number : the number of that name in the raw results
+
+    With `games`, that many are played between `a` and `b` for this claim alone: see `matches`.
+
+    A point is a label of [runs], at its end or after a number of games (``2x2@1000``); or a player. Players of a
+    series are called LABEL X: ``depth 6``.
+    """
+
+    text: str
+    a: str
+    b: str = ""
+    of: str = "elo"
+    low: float = -math.inf
+    high: float = math.inf
+    games: int = 0
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A player in an experiment of kind "games".
+
+    Attributes
+    ----------
+    name, spec : its name in the report, and its player spec
+    written : the same spec as raw results keep it: ``{weights LABEL}`` in place of a path, as in the file
+    series, x : the series it belongs to, and its number there; "" and None if it has none
+    against : label of the series whose player with the same x it plays; "" if none
+    size : board size; 0 for the experiment's
+    games : games of each of its pairs, before scaling; 0 for the experiment's
+    along : name of the x axis; "" for the experiment's
+    legend : name of the series in the legend of the picture
+    """
+
+    name: str
+    spec: str
+    written: str
+    series: str = ""
+    x: float | None = None
+    against: str = ""
+    size: int = 0
+    games: int = 0
+    along: str = ""
+    legend: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment as `reading.read_experiment` returns it.
+
+    Attributes
+    ----------
+    name, path : name and file
+    settings : the table [experiment]
+    scale : factor for all numbers of games
+    minutes : time to play games in, if they are played until claims are decided (`by_claim`); else 0
+    folder : where it keeps its training runs and its games
+    argument : its name on the command line
+    runs : for each label, one training run per seed
+    reference : the base config with seed 1, which links experiments; None without training runs
+    panels : for each panel of the picture, its labels
+    contestants : the players of kind "games"
+    expected : the paper's numbers, by name, of kind "counts"
+    claims : the paper's claims
+    stated : the numbers of the paper's figure that its text states
+    """
+
+    name: str
+    path: Path
+    settings: ExperimentConfig
+    scale: float
+    folder: Path
+    argument: str
+    runs: dict[str, tuple[RunSpec, ...]] = field(default_factory=dict)
+    reference: RunSpec | None = None
+    panels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    contestants: tuple[Contestant, ...] = ()
+    expected: dict[str, float] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+    stated: tuple[StatedConfig, ...] = ()
+    minutes: float = 0.0
+
+    @property
+    def command(self) -> str:
+        """The command that runs the experiment."""
+        budget = f" --minutes {self.minutes:g}" if self.minutes else f" --scale {self.scale:g}"
+        return f"rlgo experiment run {shlex.quote(self.argument)}" + ("" if self.is_whole else budget)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has all its games, rather than a part of them for a quick look."""
+        return self.scale == 1 and not self.minutes
+
+    @property
+    def has_picture(self) -> bool:
+        """Whether the experiment has a picture."""
+        return self.settings.kind in ("curves", "frequency") or any(c.x is not None for c in self.contestants)
+
+    def scaled(self, games: int) -> int:
+        """Return a number of games at this experiment's scale: even, and at least 2 unless `games` is 0."""
+        return max(2, round(games * self.scale / 2) * 2) if games else 0

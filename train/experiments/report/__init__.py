@@ -1,0 +1,1 @@
+"""Results to read: tables, pictures, and docs/results.md."""

@@ -1,0 +1,1 @@
+"""Results of experiments: their files, their analysis, and verdicts on claims."""
