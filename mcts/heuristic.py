@@ -26,7 +26,7 @@ from rlgo.go.board import BLACK, PASS
 from rlgo.learning.value import ValueFunction, gain_of, sigma, squash
 from rlgo.moves.patterns import Patterns, Strengths
 from rlgo.moves.rollout import list_ataris, mogo_candidates
-from rlgo.network.layers import Layers
+from rlgo.network.inference import Layers
 
 
 class Knowledge(NamedTuple):

@@ -2,7 +2,8 @@
 
 Start reading at `ask_network`. The network is compiled into the simulations; it is asked about a node once that has
 enough visits (`Settings.network_after`), so that its time is spread over them. The network itself is in
-`rlgo/network/layers.py`. A search without one compiles none of this: its `Knowledge` and `Workspace` hold None instead.
+`rlgo/network/inference.py`. A search without one compiles none of this: its `Knowledge` and `Workspace` hold None
+instead.
 
 *Policy.* As with patterns, H = sigma(x) with the x of `puct.action_x`, alone or added to the gains of Q_rlgo. Where
 the search has patterns, too, P ~ P_network^m P_patterns^(1 - m), with m = network_policy.
@@ -31,7 +32,7 @@ from rlgo.go.board import BLACK
 from rlgo.go.positions import place_of
 from rlgo.go.rules import n_points
 from rlgo.learning.value import sigma
-from rlgo.network.layers import Layers, NetworkScratch, evaluate_board, new_network_scratch
+from rlgo.network.inference import Layers, NetworkScratch, evaluate_board, new_network_scratch
 
 _LINEAR_SLOPE = 0.25  # of sigma at 0
 

@@ -20,7 +20,7 @@ from mcts.settings import ALGORITHMS, Resources, Settings
 from mcts.tree import MOST_VISITS, Tree, edges_of
 from rlgo.base.budget import SLICE_SECONDS
 from rlgo.base.threads import started
-from rlgo.network.layers import Layers
+from rlgo.network.inference import Layers
 
 _SLICE = 256  # simulations: 5 to 10 ms on 9x9, up to 60 ms on 19x19
 _FIRST_SLICE = 32  # if slices follow the speed, which is not known yet

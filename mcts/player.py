@@ -62,7 +62,7 @@ from rlgo.go.positions import Positions, places_of
 from rlgo.go.rules import check_max_moves, make_rules
 from rlgo.moves.patterns import Patterns
 from rlgo.moves.rollout import LEARNED, DefaultPolicy, is_hopeless
-from rlgo.network.network import ConvNetwork
+from rlgo.network.conv_network import ConvNetwork
 from rlgo.play.player import RESIGN, Candidate, Player, SearchStatistics, Seed, check_size, moves_to_try, won_by
 from rlgo.search.td_search import TdSearch
 

@@ -45,7 +45,7 @@ from rlgo.go.rules import Rules, max_plies, padded_points
 from rlgo.learning.policy import choose_move
 from rlgo.learning.value import squash
 from rlgo.moves.rollout import LEARNED, DefaultPolicy, begin_rollout, is_hopeless, rollout_dtype, step_rollout
-from rlgo.network.layers import Layers
+from rlgo.network.inference import Layers
 
 DONE, NEEDS_ANSWERS, FULL = 0, 1, 2  # why `simulate` returned
 

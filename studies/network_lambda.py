@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from rlgo.base.files import make_folder, write_atomically
-from rlgo.network.parameters import Shape
+from rlgo.network.architecture import Shape
 from train.arena.elo import elo_from_share
 from train.arena.match import play_match
-from train.network.learning import Plan, Pool, learn
-from train.network.measuring import measure
+from train.network.measure import measure
 from train.network.settings import NetworkSettings
+from train.network.training import Plan, Pool, learn
 from train.provenance import commit
 from train.stats import clustered_interval
 

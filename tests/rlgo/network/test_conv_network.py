@@ -16,9 +16,9 @@ from rlgo.base.archive import write_archive
 from rlgo.base.errors import RlgoError
 from rlgo.features.planes import apply_symmetry, planes
 from rlgo.go.positions import Positions
-from rlgo.network.layers import evaluate_board, new_network_scratch
-from rlgo.network.network import ConvNetwork, load_network
-from rlgo.network.parameters import FORMAT, KINDS, N_PLANES, Shape, grown
+from rlgo.network.architecture import FORMAT, KINDS, N_PLANES, Shape
+from rlgo.network.conv_network import ConvNetwork, load_network
+from rlgo.network.inference import evaluate_board, new_network_scratch
 
 
 @pytest.mark.interpreted
@@ -106,25 +106,6 @@ def test_a_new_network_knows_nothing() -> None:
 # ---------------------------------------------------------------------------------------------
 # The file
 # ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("blocks", "channels"), [(2, 16), (4, 16), (2, 24), (3, 32)])
-def test_a_network_that_has_grown_computes_the_same(blocks: int, channels: int) -> None:
-    network, shape = random_network(), SMALL._replace(blocks=blocks, channels=channels)
-    larger = ConvNetwork(grown(network.parameters, shape, seed=2))
-    assert larger.shape == shape
-    x = planes(Positions.along(random_game(20, 5)), KINDS)
-    for before, after in zip(network.outputs(x), larger.outputs(x), strict=True):
-        np.testing.assert_allclose(after, before, atol=1e-5)
-    new = np.random.default_rng(3).normal(0, 0.1, larger.parameters.conv.shape).astype(np.float32)
-    changed = ConvNetwork(larger.parameters._replace(conv=larger.parameters.conv + new))
-    assert not np.allclose(changed.outputs(x).value, network.outputs(x).value, atol=1e-3)
-
-
-def test_a_network_does_not_shrink() -> None:
-    for smaller in ({"blocks": 1}, {"channels": 8}, {"head_channels": 16}):
-        with pytest.raises(RlgoError, match="expected at least as many, and the same heads"):
-            grown(random_network().parameters, SMALL._replace(**smaller), seed=1)
 
 
 def test_a_file_is_read_as_it_was_written(tmp_path) -> None:
