@@ -23,7 +23,7 @@ import numpy as np
 from rlgo.base.errors import RlgoError, shown
 from rlgo.compiler.jit import by_type, compiling, njit
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, breathes, is_eye, last_liberty
-from rlgo.go.positions import HISTORY, PositionArrays, Positions, may_play
+from rlgo.go.positions import HISTORY, PositionArrays, Positions, may_play, new_positions
 from rlgo.go.rules import n_points, zobrist
 from rlgo.moves.ladders import LadderScratch, escapes_by, is_caught_by, liberties_of, new_ladder_scratch
 
@@ -406,10 +406,16 @@ def planes(
         out = np.empty(shape, kind)
     elif out.shape != shape or out.dtype != kind or not out.flags.c_contiguous:
         raise RlgoError(f"out = {out.dtype}{list(out.shape)}: expected {kind}{list(shape)}, C-contiguous")
-    tools = _tools_of(given.size, threading.get_ident())
-    with compiling(f"planes, {given.size}x{given.size} {kind.name}"):
-        plane_writer(names)(given.arrays, out, tools)
+    _compile(names, given.size, kind)
+    plane_writer(names)(given.arrays, out, _tools_of(given.size, threading.get_ident()))
     return out
+
+
+@cache
+def _compile(kinds: tuple[str, ...], size: int, dtype: np.dtype) -> None:
+    none = np.zeros((0, len(plane_names(kinds)), size, size), dtype)
+    with compiling(f"planes, {size}x{size} {dtype.name}"):
+        plane_writer(kinds)(new_positions(0, size), none, new_plane_tools(size))
 
 
 @cache
