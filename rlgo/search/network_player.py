@@ -1,4 +1,4 @@
-"""A player that asks a network once a move, without any search."""
+"""A player that evaluates a network once a move, without any search."""
 
 from __future__ import annotations
 
