@@ -58,7 +58,7 @@ class RoundsPlan(NamedTuple):
     komi: Annotated[float, KOMI] = DEFAULT_KOMI
     opening_plies: Annotated[int, COUNT_OR_0] = 4
     seed: Annotated[int, SEED] = 1
-    shape: Annotated[Shape, One(Shape)] = Shape()  # of a new network
+    shape: Annotated[Shape, One(Shape)] = Shape()
     settings: Annotated[NetworkSettings, One(NetworkSettings)] = NetworkSettings()
 
 
