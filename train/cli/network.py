@@ -57,11 +57,7 @@ def train(
     channels: _Channels = None,
     begin: Annotated[
         Path | None,
-        option(
-            "--begin",
-            "Continue training this network, in place of a new one.",
-            metavar="FILE",
-        ),
+        option("--begin", "Continue training this network, in place of a new one.", metavar="FILE"),
     ] = None,
     steps: Annotated[int, option("--steps", "Number of steps.", count(1))] = _DEFAULTS.steps,
     batch: Annotated[int, option("--batch", "Positions of a step.", count(1))] = _DEFAULTS.batch,
