@@ -183,7 +183,7 @@ def test_a_leaf_is_corrected_like_the_nearest_node_that_was_asked_about():
 def test_threads_have_scratch_of_their_own():
     search = search_of(SETTINGS._replace(leaf_value=0.5), 200, resources=Resources(workers=2))
     one, two = (workspace.network for workspace in search.threads.workspaces)
-    for path in ("layers.x", "constant", "position.boards", "tools.marks", "tools.ladders.boards"):
+    for path in ("layers.x", "position.boards", "tools.marks", "tools.ladders.boards"):
         a, b = (attrgetter(path)(network.scratch) for network in (one, two))
         assert not np.shares_memory(a, b), path
     result = search.search(game_after("C3", "B2"))
