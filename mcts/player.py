@@ -69,7 +69,7 @@ from rlgo.go.positions import Positions, places_of
 from rlgo.go.rules import make_rules
 from rlgo.moves.patterns import Patterns
 from rlgo.moves.rollout import DefaultPolicy, is_hopeless
-from rlgo.network.network import ConvNetwork
+from rlgo.network.conv_network import ConvNetwork
 from rlgo.play.player import RESIGN, Candidate, Player, SearchStatistics, Seed, check_size, moves_to_try, won_by
 from rlgo.search.td_search import TdSearch
 

@@ -19,7 +19,7 @@ from rlgo.go.board import BLACK, board_dtype
 from rlgo.go.rules import Rules, max_plies, padded_points
 from rlgo.moves.patterns import Strengths
 from rlgo.moves.rollout import DefaultPolicy, rollout_dtype
-from rlgo.network.layers import Layers
+from rlgo.network.inference import Layers
 
 
 class Models(NamedTuple):

@@ -29,7 +29,7 @@ __all__, __getattr__, __dir__ = lazily(
         "rlgo.moves.rollout": ("DefaultPolicy",),
         "rlgo.go.positions": ("Positions",),
         "rlgo.search.network_player": ("NetworkPlayer",),
-        "rlgo.network.network": ("ConvNetwork", "load_network"),
+        "rlgo.network.conv_network": ("ConvNetwork", "load_network"),
         "rlgo.play.session": ("GameSession",),
         "rlgo.base.settings": ("Learning", "Policy"),
         "rlgo.go.sgf": ("load_sgf", "write_sgf"),

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from rlgo.base.files import make_folder, write_atomically
-from rlgo.network.parameters import Shape
+from rlgo.network.architecture import Shape
 from train.arena.elo import elo_from_share
 from train.arena.match import play_match
-from train.network.learning import Plan, Pool, learn
-from train.network.measuring import measure
+from train.network.measure import measure
 from train.network.settings import NetworkSettings
+from train.network.training import Pool, TrainingPlan, learn
 from train.provenance import commit
 from train.stats import clustered_interval
 
@@ -37,7 +37,7 @@ def run(folder: Path, sources: list[Path], lam: float, seed: int) -> dict[str, A
     """Learn a network and play its match, or the rest of them; return what came of it."""
     here = folder / f"{lam:g}-{seed}"
     make_folder(here)
-    network = learn(Plan(sources, SHAPE, NetworkSettings(steps=STEPS, lam=lam, seed=seed)), here / "network")
+    network = learn(TrainingPlan(sources, SHAPE, NetworkSettings(steps=STEPS, lam=lam, seed=seed)), here / "network")
     (data,) = Pool(sources, held_out=True).sizes.values()
     with_it = f"{PLAYER},network={here / 'network' / 'network.npz'},network_value=1"
     # Networks of one seed meet the same openings.

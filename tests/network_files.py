@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlgo.network.network import ConvNetwork
-from rlgo.network.parameters import Parameters, Shape, new_parameters
+from rlgo.network.architecture import Parameters, Shape, new_parameters
+from rlgo.network.conv_network import ConvNetwork
 
 SMALL = Shape(blocks=2, channels=16, head_channels=8, value_hidden=8)
 

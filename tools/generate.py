@@ -78,6 +78,7 @@ def generated_pages() -> dict[Path, str]:
         DOCS / "benchmarks.md": {"bench": markdown_table(bench)},
         DOCS / "engine.md": {"levels": levels_table(RESULTS / "strength.json")},
         DOCS / "arena.md": {"claims": openings_table()},
+        DOCS / "networks.md": {"planes": planes_table()},
         DOCS / "reliability.md": {"stress": stress_table(RESULTS / "stress"), "wild": wild_table()},
     }
     pages = {path: fill(path.read_text("utf-8"), tables) for path, tables in blocks.items()}
@@ -167,6 +168,18 @@ def wild_table() -> str:
         f"{len(WILD_RECORDS)} kinds, {reported} of them from public reports; {len(WILD_RECORDS) - refused} are read, "
         f"{refused} are refused with the message shown.\n\n{markdown(rows)}"
     )
+
+
+def planes_table() -> str:
+    """Make the table of the kinds of planes, long ones shortened."""
+    from rlgo.features.planes import PLANE_KINDS
+    from rlgo.network.architecture import KINDS
+
+    rows = ["| kind | planes | what they show | in an rlgo network |", "|---|---:|---|---|"]
+    for name, kind in PLANE_KINDS.items():
+        shows = kind.names if len(kind.names) < 6 else [*kind.names[:2], "...", kind.names[-1]]
+        rows.append(f"| `{name}` | {len(kind.names)} | {'; '.join(shows)} | {'yes' if name in KINDS else ''} |")
+    return "\n".join(rows)
 
 
 def openings_table() -> str:

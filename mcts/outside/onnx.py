@@ -27,7 +27,7 @@ from rlgo.base.errors import RlgoError, cut, nearest, shown
 from rlgo.base.files import read_text
 from rlgo.base.settings import THREADS
 from rlgo.base.softmax import softmax
-from rlgo.features.planes import PLANES, apply_symmetry, history_of, kinds_of, planes
+from rlgo.features.planes import apply_symmetry, history_of, kinds_of, plane_names, planes
 from rlgo.go.board import BLACK
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions
@@ -138,7 +138,7 @@ class OnnxNetwork:
 
     def warm_up(self, size: int) -> None:
         """Check that the network fits a board size, and compile what encodes positions. RlgoError if it does not."""
-        n_planes = sum(len(PLANES[kind]) for kind in self._kinds)
+        n_planes = len(plane_names(self._kinds))
         wanted = [n_planes, size, size]
         shape = list(self._input.shape)
         dims = shape[1:] if self.description.layout == "nchw" else [*shape[3:], *shape[1:3]]

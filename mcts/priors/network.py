@@ -1,7 +1,7 @@
 """An rlgo network in a search: its policy as a prior, and its value for the leaves below the node.
 
 Start reading at `add_x`. The network is compiled into the simulations. It evaluates a node once that has enough visits
-(`Stage.after`), which spreads its cost over the simulations. The network itself is in `rlgo/network/layers.py`; how its
+(`Stage.after`), which spreads its cost over the simulations. The network itself is in `rlgo/network/inference.py`; how its
 value is used is in `mcts/leaves/values.py`.
 """
 
@@ -19,7 +19,7 @@ from rlgo.compiler.jit import njit
 from rlgo.go.board import BLACK
 from rlgo.go.positions import place_of
 from rlgo.go.rules import n_points
-from rlgo.network.layers import Layers, NetworkScratch, evaluate_board, new_network_scratch
+from rlgo.network.inference import Layers, NetworkScratch, evaluate_board, new_network_scratch
 
 NEEDS = "network"
 

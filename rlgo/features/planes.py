@@ -1,12 +1,15 @@
 """Planes: positions as the input of a convolutional network.
 
-Start reading at `planes`; `PLANES` lists every kind of plane. Everything is seen by the side to play: its own stones
-come first, komi counts for it or against it. Each kind has its own kernel, which nobody compiles who does not use it.
+Start reading at `planes`, then `PLANE_KINDS`, the table of all kinds of planes. A new kind is a kernel and an entry of
+the table. Everything is seen by the side to play: its own stones come first, komi counts for it or against it. Kernels
+are compiled when they are first used.
 
 The set of AlphaGo Zero is that of Silver et al. 2017, "Mastering the game of Go without human knowledge", Methods,
 "Neural network architecture"; liberties, last moves and ladders are like those of Silver et al. 2016, "Mastering the
 game of Go with deep neural networks and tree search", Extended Data Table 2.
 """
+
+# ruff: noqa: ARG001 - the kernels of a table take the same arguments
 
 from __future__ import annotations
 
@@ -18,8 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.base.errors import RlgoError, shown
-from rlgo.compiler.jit import compiling, njit
-from rlgo.features.windows import move_point
+from rlgo.compiler.jit import by_type, compiling, njit
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, breathes, is_eye, last_liberty
 from rlgo.go.positions import HISTORY, PositionArrays, Positions, may_play, new_positions
 from rlgo.go.rules import n_points, zobrist
@@ -47,163 +49,35 @@ class PlaneTools(NamedTuple):
     marks: np.ndarray
 
 
-@cache
-def _plane_names() -> dict[str, tuple[str, ...]]:
-    ago = [f"{k} {'ply' if k == 1 else 'plies'} ago" for k in range(1, HISTORY)]
-    return {
-        "stones": ("own stones", "the opponent's stones"),
-        "history": tuple(f"{side} stones {k}" for k in ago for side in ("own", "the opponent's")),
-        "color": ("1 everywhere if Black is to play",),
-        "ones": ("1 everywhere",),
-        "empty": ("empty points",),
-        "liberties": tuple(f"chains with {n} libert{'y' if n == '1' else 'ies'}" for n in ("1", "2", "3", "4 or more")),
-        "ko": ("empty points where simple ko or superko forbids a stone",),
-        "legal": ("legal points",),
-        "sensible": ("legal points that are no single-point eye of the side to play",),
-        "last_moves": ("the last move", *(f"the move {k}" for k in ago)),
-        "recent_moves": ("the last move", f"the move {ago[0]}"),
-        "passes": ("1 everywhere if the last move was a pass",),
-        "ladders": (
-            "moves that catch an opponent's chain of two liberties in a ladder",
-            "moves that save an own chain in atari: no ladder catches it",
-        ),
-        "komi": (f"komi / {KOMI_UNIT:g} everywhere, positive if White is to play, negative if Black is",),
-    }
-
-
-PLANES: dict[str, tuple[str, ...]] = _plane_names()  # what each plane of a kind shows
-SETS: dict[str, tuple[str, ...]] = {"alphago_zero": ("stones", "history", "color")}
-Kinds = str | Sequence[str]
-
-
-def kinds_of(kinds: Kinds) -> tuple[str, ...]:
-    """Return the kinds of planes that `planes` takes, sets written out. RlgoError for an unknown one, or none."""
-    given = (kinds,) if isinstance(kinds, str) else tuple(kinds) if isinstance(kinds, Sequence) else ()
-    found: list[str] = []
-    for kind in given:
-        if not isinstance(kind, str) or (kind not in PLANES and kind not in SETS):
-            raise RlgoError(f"kinds = {shown(kind)}: expected one of {', '.join((*SETS, *PLANES))}")
-        found += SETS.get(kind, (kind,))
-    if not found:
-        raise RlgoError(f"kinds = {shown(kinds)}: expected a kind of planes, or a list of them")
-    return tuple(found)
-
-
-def history_of(kinds: Sequence[str]) -> int:
-    """Return how many positions these kinds look back, the current one included."""
-    return HISTORY if {"history", "last_moves"} & set(kinds) else RECENT if "recent_moves" in kinds else 1
-
-
-def plane_dtype(dtype: Any, kinds: Sequence[str]) -> np.dtype:
-    """Return the dtype of planes of some kinds. RlgoError for one that cannot hold them."""
-    try:
-        kind = np.dtype(dtype)
-    except TypeError:
-        raise RlgoError(f"dtype = {shown(dtype)}: expected float32 or uint8") from None
-    if kind not in _DTYPES:
-        raise RlgoError(f"dtype = {kind}: expected float32 or uint8")
-    if kind == np.uint8 and "komi" in kinds:
-        raise RlgoError("kinds = komi cannot be combined with dtype = uint8")
-    return kind
-
-
-def plane_names(kinds: Kinds = "alphago_zero") -> list[str]:
-    """List what each plane shows, in the order in which `planes` returns them.
-
-    >>> import rlgo
-    >>> rlgo.plane_names(["stones", "color"])
-    ['own stones', "the opponent's stones", '1 everywhere if Black is to play']
-    >>> len(rlgo.plane_names("alphago_zero"))
-    17
-    """
-    return [name for kind in kinds_of(kinds) for name in PLANES[kind]]
-
-
-def planes(
-    positions: Any, kinds: Kinds = "alphago_zero", *, dtype: Any = np.float32, out: np.ndarray | None = None
-) -> np.ndarray:
-    """Encode positions as planes, from the view of the side to play.
-
-    Parameters
-    ----------
-    positions : `Positions`, a `Game`, a board, or a list of games or boards of one size
-    kinds : kinds of planes, in order: keys of `rlgo.features.planes.PLANES`, or ``alphago_zero``, which stands for
-        stones, history and color
-    dtype : float32, or uint8 for a quarter of the memory (without the kind komi)
-    out : write here, an array of the right shape and dtype, C-contiguous; default: a new one
-
-    Returns
-    -------
-    dtype[n, planes, size, size]; row 0 is the bottom row, as A1 is (0, 0). `plane_names` tells what each plane shows.
-
-    Raises
-    ------
-    RlgoError : for an unknown kind, positions with too little history, or an `out` that does not fit
-
-    >>> import rlgo
-    >>> game = rlgo.Game(9)
-    >>> game.play("E5")
-    >>> x = rlgo.planes(game)
-    >>> x.shape, x.dtype.name
-    ((1, 17, 9, 9), 'float32')
-    >>> x[0, 1, 4, 4].item(), x[0, 16].max().item()  # the opponent's stone; White is to play
-    (1.0, 0.0)
-    """
-    given = positions if isinstance(positions, Positions) else Positions.of(positions)
-    names = kinds_of(kinds)
-    kind = plane_dtype(dtype, names)
-    if given.history < (needed := history_of(names)):
-        raise RlgoError(f"positions with a history of {given.history}: expected {needed}")
-    shape = (len(given), sum(len(PLANES[name]) for name in names), given.size, given.size)
-    if out is None:
-        out = np.empty(shape, kind)
-    elif out.shape != shape or out.dtype != kind or not out.flags.c_contiguous:
-        raise RlgoError(f"out = {out.dtype}{list(out.shape)}: expected {kind}{list(shape)}, C-contiguous")
-    first, tools = 0, plane_tools(given.size)
-    for name in names:
-        _compile(name, given.size, kind)
-        KERNELS[name](given.arrays, first, out, tools)
-        first += len(PLANES[name])
-    return out
-
-
-class _OfThread(threading.local):
-    """What each thread has for itself."""
-
-    def __init__(self) -> None:
-        self.tools: dict[int, PlaneTools] = {}  # by board size
-
-
-_OF_THREAD = _OfThread()
-
-
 def new_plane_tools(size: int) -> PlaneTools:
-    """Make the scratch of one thread, for one board size."""
+    """Make the constants and scratch of one thread, for one board size."""
     return PlaneTools(zobrist(size), new_ladder_scratch(size), np.zeros(n_points(size), np.int64))
 
 
-def plane_tools(size: int) -> PlaneTools:
-    """Return the constants and scratch of a board size; each thread that calls this has its own."""
-    known = _OF_THREAD.tools
-    if size not in known:
-        known[size] = new_plane_tools(size)
-    return known[size]
-
-
-@cache
-def _compile(name: str, size: int, dtype: np.dtype) -> None:
-    with compiling(f"planes {name}, {size}x{size} {dtype.name}"):
-        none = np.zeros((0, len(PLANES[name]), size, size), dtype)
-        KERNELS[name](new_positions(0, size), 0, none, plane_tools(size))
-
-
 # ---------------------------------------------------------------------------------------------
-# Kernels: write the planes of a kind into out[:, first:], [n, planes, size, size], of all positions
+# Kernels. Each writes the planes of one kind, of all positions:
+#
+#   arrays : `PositionArrays` of n positions
+#   first, out : the planes are out[:, first], out[:, first + 1], ..., of an array [n, planes, size, size]
+#   tools : `PlaneTools`
 # ---------------------------------------------------------------------------------------------
 
 
 @njit
-def write_stones(arrays, ago, first, out):
+def write_stones(arrays, first, out, tools):
+    """Write the own stones and the opponent's."""
+    _write_stones_before(arrays, 0, first, out)
+
+
+@njit
+def write_history(arrays, first, out, tools):
+    """Write the stones of the plies before, as `write_stones` does."""
+    for ago in range(1, HISTORY):
+        _write_stones_before(arrays, ago, first + 2 * ago - 2, out)
+
+
+@njit
+def _write_stones_before(arrays, ago, first, out):
     """Write two planes: own stones so many plies ago, and the opponent's."""
     size = out.shape[2]
     for i in range(out.shape[0]):
@@ -217,35 +91,37 @@ def write_stones(arrays, ago, first, out):
 
 
 @njit
-def write_history(arrays, first, out):
-    """Write the stones of the plies before, as `write_stones` does."""
-    size = out.shape[2]
+def write_color(arrays, first, out, tools):
+    """Mark all points if Black is to play."""
     for i in range(out.shape[0]):
-        own = arrays.boards[i].to_play
-        for ago in range(1, HISTORY):
-            mine = first + 2 * ago - 2
-            for row in range(size):
-                p = (row + 1) * (size + 1) + 1
-                for col in range(size):
-                    c = arrays.stones[i, ago, np.uint64(p + col)]
-                    out[i, mine, row, col] = c == own
-                    out[i, mine + 1, row, col] = c == 3 - own
+        out[i, first] = arrays.boards[i].to_play == BLACK
 
 
 @njit
-def write_constant(value, first, out):
-    """Fill a plane of position i with value[i], float32[n]."""
-    for i in range(out.shape[0]):
-        for row in range(out.shape[2]):
-            for col in range(out.shape[3]):
-                out[i, first, row, col] = value[i]
+def write_ones(arrays, first, out, tools):
+    """Mark all points."""
+    out[:, first] = 1
 
 
 @njit
-def write_liberties(arrays, first, out, marks):
+def write_passes(arrays, first, out, tools):
+    """Mark all points if the last move was a pass."""
+    for i in range(out.shape[0]):
+        out[i, first] = arrays.moves[i, 0] == PASS
+
+
+@njit
+def write_komi(arrays, first, out, tools):
+    """Write komi on all points, as the side to play sees it."""
+    for i in range(out.shape[0]):
+        sign = -1.0 if arrays.boards[i].to_play == BLACK else 1.0
+        out[i, first] = sign * arrays.komi[i] / KOMI_UNIT
+
+
+@njit
+def write_liberties(arrays, first, out, tools):
     """Mark the stones of chains with 1, 2, 3, and 4 or more liberties."""
-    size = out.shape[2]
-    stride = size + 1
+    stride, marks = out.shape[2] + 1, tools.marks
     marks[:] = 0
     chain = 0
     for i in range(out.shape[0]):
@@ -275,8 +151,35 @@ def write_liberties(arrays, first, out, marks):
 
 
 @njit
-def write_points(arrays, kind, first, out, zobrist):
-    """Mark the points of one of the kinds _EMPTY, KO, _LEGAL and _SENSIBLE."""
+def write_empty(arrays, first, out, tools):
+    """Mark empty points."""
+    _mark_points(arrays, _EMPTY, first, out, tools)
+
+
+@njit
+def write_ko(arrays, first, out, tools):
+    """Mark empty points where simple ko or superko forbids a stone."""
+    _mark_points(arrays, _KO, first, out, tools)
+
+
+@njit
+def write_legal(arrays, first, out, tools):
+    """Mark legal points."""
+    _mark_points(arrays, _LEGAL, first, out, tools)
+
+
+@njit
+def write_sensible(arrays, first, out, tools):
+    """Mark legal points that are no eye of the side to play."""
+    _mark_points(arrays, _SENSIBLE, first, out, tools)
+
+
+_EMPTY, _KO, _LEGAL, _SENSIBLE = range(4)
+
+
+@njit
+def _mark_points(arrays, kind, first, out, tools):
+    """Mark the points of one of the kinds _EMPTY, _KO, _LEGAL and _SENSIBLE."""
     size = out.shape[2]
     for i in range(out.shape[0]):
         b = arrays.boards[i]
@@ -285,18 +188,30 @@ def write_points(arrays, kind, first, out, zobrist):
                 p = (row + 1) * (size + 1) + col + 1
                 if kind == _EMPTY:
                     is_marked = b.color[np.uint64(p)] == EMPTY
-                elif kind == KO:
+                elif kind == _KO:
                     is_empty = b.color[np.uint64(p)] == EMPTY and breathes(b, p, b.to_play)
-                    is_marked = is_empty and not may_play(arrays, i, p, zobrist)
+                    is_marked = is_empty and not may_play(arrays, i, p, tools.zobrist)
                 else:
-                    is_marked = may_play(arrays, i, p, zobrist)
+                    is_marked = may_play(arrays, i, p, tools.zobrist)
                     if kind == _SENSIBLE:
                         is_marked = is_marked and not is_eye(b, p, b.to_play)
                 out[i, first, row, col] = is_marked
 
 
 @njit
-def write_last_moves(arrays, n, first, out):
+def write_last_moves(arrays, first, out, tools):
+    """Mark all moves that a position remembers."""
+    _mark_moves(arrays, HISTORY, first, out)
+
+
+@njit
+def write_recent_moves(arrays, first, out, tools):
+    """Mark the last moves."""
+    _mark_moves(arrays, RECENT, first, out)
+
+
+@njit
+def _mark_moves(arrays, n, first, out):
     """Mark the last n moves, the latest first; passes leave their planes empty."""
     size = out.shape[2]
     for i in range(out.shape[0]):
@@ -308,9 +223,9 @@ def write_last_moves(arrays, n, first, out):
 
 
 @njit
-def write_ladders(arrays, first, out, zobrist, scratch):
+def write_ladders(arrays, first, out, tools):
     """Mark the moves that catch chains in ladders, and those that save own chains in atari."""
-    stride = out.shape[2] + 1
+    stride, zobrist, scratch = out.shape[2] + 1, tools.zobrist, tools.ladders
     for i in range(out.shape[0]):
         b = arrays.boards[i]
         out[i, first : first + 2] = 0
@@ -324,11 +239,11 @@ def write_ladders(arrays, first, out, zobrist, scratch):
                     if may_play(arrays, i, p, zobrist) and is_caught_by(b, stone, p, one + two - p, scratch, zobrist):
                         out[i, first, p // stride - 1, p % stride - 1] = 1
             elif c == b.to_play and n == 1:
-                _mark_escapes(arrays, i, stone, out[i, first + 1], zobrist, scratch)
+                _mark_escapes(arrays, i, stone, out[i, first + 1], tools)
 
 
 @njit
-def _mark_escapes(arrays, i, stone, marked, zobrist, scratch):
+def _mark_escapes(arrays, i, stone, marked, tools):
     """Mark what saves a chain in atari: its liberty, or the last liberty of an enemy chain, which is captured."""
     b = arrays.boards[i]
     stride = marked.shape[0] + 1
@@ -337,67 +252,200 @@ def _mark_escapes(arrays, i, stone, marked, zobrist, scratch):
         if other != stone and (c != 3 - b.to_play or b.chain[other] != other):
             continue
         p = last_liberty(b, other)
-        if p and may_play(arrays, i, p, zobrist) and escapes_by(b, stone, p, scratch, zobrist):
+        if p and may_play(arrays, i, p, tools.zobrist) and escapes_by(b, stone, p, tools.ladders, tools.zobrist):
             marked[p // stride - 1, p % stride - 1] = 1
 
 
-_EMPTY, KO, _LEGAL, _SENSIBLE = range(4)
-_POINTS = {"empty": _EMPTY, "ko": KO, "legal": _LEGAL, "sensible": _SENSIBLE}
-_Kernel = Callable[[PositionArrays, int, np.ndarray, PlaneTools], None]
+# ---------------------------------------------------------------------------------------------
+# The table of kinds
+# ---------------------------------------------------------------------------------------------
 
 
-def _points(kind: int) -> _Kernel:
-    return lambda arrays, first, out, tools: write_points(arrays, kind, first, out, tools.zobrist)
+class PlaneKind(NamedTuple):
+    """A kind of planes.
+
+    Attributes
+    ----------
+    write : its kernel
+    names : what each of its planes shows
+    history : how many positions it looks back, the current one included
+    sees_superko : it depends on the positions that superko forbids
+    is_binary : all numbers are 0 or 1
+    """
+
+    write: Callable[[PositionArrays, int, np.ndarray, PlaneTools], None]
+    names: tuple[str, ...]
+    history: int = 1
+    sees_superko: bool = False
+    is_binary: bool = True
 
 
-def _constant(value: Callable[[PositionArrays], np.ndarray]) -> _Kernel:
-    return lambda arrays, first, out, _: write_constant(value(arrays).astype(np.float32), first, out)
+_AGO = [f"{k} {'ply' if k == 1 else 'plies'} ago" for k in range(1, HISTORY)]
+_STONES = tuple(f"{side} stones {k}" for k in _AGO for side in ("own", "the opponent's"))
+_LIBERTIES = ("1 liberty", "2 liberties", "3 liberties", "4 or more liberties")
+_MOVES = ("the last move", *(f"the move {k}" for k in _AGO))
+_LADDERS = (
+    "moves that catch an opponent's chain of two liberties in a ladder",
+    "moves that save an own chain in atari: no ladder catches it",
+)
+_KOMI = f"komi / {KOMI_UNIT:g} everywhere, positive if White is to play, negative if Black is"
 
-
-KERNELS: dict[str, _Kernel] = {
-    "stones": lambda arrays, first, out, _: write_stones(arrays, 0, first, out),
-    "history": lambda arrays, first, out, _: write_history(arrays, first, out),
-    "color": _constant(lambda arrays: arrays.boards["to_play"] == BLACK),
-    "ones": _constant(lambda arrays: np.ones(len(arrays.komi))),
-    "liberties": lambda arrays, first, out, tools: write_liberties(arrays, first, out, tools.marks),
-    **{name: _points(kind) for name, kind in _POINTS.items()},
-    "last_moves": lambda arrays, first, out, _: write_last_moves(arrays, HISTORY, first, out),
-    "recent_moves": lambda arrays, first, out, _: write_last_moves(arrays, RECENT, first, out),
-    "passes": _constant(lambda arrays: arrays.moves[:, 0] == PASS),
-    "ladders": lambda arrays, first, out, tools: write_ladders(arrays, first, out, tools.zobrist, tools.ladders),
-    "komi": _constant(lambda arrays: np.where(arrays.boards["to_play"] == BLACK, -1, 1) * arrays.komi / KOMI_UNIT),
+PLANE_KINDS: dict[str, PlaneKind] = {
+    "stones": PlaneKind(write_stones, ("own stones", "the opponent's stones")),
+    "history": PlaneKind(write_history, _STONES, history=HISTORY),
+    "color": PlaneKind(write_color, ("1 everywhere if Black is to play",)),
+    "ones": PlaneKind(write_ones, ("1 everywhere",)),
+    "empty": PlaneKind(write_empty, ("empty points",)),
+    "liberties": PlaneKind(write_liberties, tuple(f"chains with {n}" for n in _LIBERTIES)),
+    "ko": PlaneKind(write_ko, ("empty points where simple ko or superko forbids a stone",), sees_superko=True),
+    "legal": PlaneKind(write_legal, ("legal points",), sees_superko=True),
+    "sensible": PlaneKind(
+        write_sensible, ("legal points that are no single-point eye of the side to play",), sees_superko=True
+    ),
+    "last_moves": PlaneKind(write_last_moves, _MOVES, history=HISTORY),
+    "recent_moves": PlaneKind(write_recent_moves, _MOVES[:RECENT], history=RECENT),
+    "passes": PlaneKind(write_passes, ("1 everywhere if the last move was a pass",)),
+    "ladders": PlaneKind(write_ladders, _LADDERS, sees_superko=True),
+    "komi": PlaneKind(write_komi, (_KOMI,), is_binary=False),
 }
+SETS: dict[str, tuple[str, ...]] = {"alphago_zero": ("stones", "history", "color")}
+Kinds = str | Sequence[str]
+
+
+# ---------------------------------------------------------------------------------------------
+# For Python
+# ---------------------------------------------------------------------------------------------
+
+
+def kinds_of(kinds: Kinds) -> tuple[str, ...]:
+    """Return the kinds of planes that `planes` takes, sets written out. RlgoError for an unknown one, or none."""
+    given = (kinds,) if isinstance(kinds, str) else tuple(kinds) if isinstance(kinds, Sequence) else ()
+    found: list[str] = []
+    for kind in given:
+        if not isinstance(kind, str) or (kind not in PLANE_KINDS and kind not in SETS):
+            raise RlgoError(f"kinds = {shown(kind)}: expected one of {', '.join((*SETS, *PLANE_KINDS))}")
+        found += SETS.get(kind, (kind,))
+    if not found:
+        raise RlgoError(f"kinds = {shown(kinds)}: expected a kind of planes, or a list of them")
+    return tuple(found)
+
+
+def history_of(kinds: Sequence[str]) -> int:
+    """Return how many positions these kinds look back, the current one included."""
+    return max(PLANE_KINDS[kind].history for kind in kinds)
+
+
+def see_superko(kinds: Sequence[str]) -> bool:
+    """Return whether any of these kinds depends on the positions that superko forbids."""
+    return any(PLANE_KINDS[kind].sees_superko for kind in kinds)
+
+
+def plane_dtype(dtype: Any, kinds: Sequence[str]) -> np.dtype:
+    """Return the dtype of planes of some kinds. RlgoError for one that cannot hold them."""
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        raise RlgoError(f"dtype = {shown(dtype)}: expected float32 or uint8") from None
+    if kind not in _DTYPES:
+        raise RlgoError(f"dtype = {kind}: expected float32 or uint8")
+    numbers = [name for name in kinds if not PLANE_KINDS[name].is_binary]
+    if kind == np.uint8 and numbers:
+        raise RlgoError(f"kinds = {numbers[0]} cannot be combined with dtype = uint8")
+    return kind
+
+
+def plane_names(kinds: Kinds = "alphago_zero") -> list[str]:
+    """List what each plane shows, in the order in which `planes` returns them.
+
+    >>> import rlgo
+    >>> rlgo.plane_names(["stones", "color"])
+    ['own stones', "the opponent's stones", '1 everywhere if Black is to play']
+    >>> len(rlgo.plane_names("alphago_zero"))
+    17
+    """
+    return [name for kind in kinds_of(kinds) for name in PLANE_KINDS[kind].names]
+
+
+def planes(
+    positions: Any, kinds: Kinds = "alphago_zero", *, dtype: Any = np.float32, out: np.ndarray | None = None
+) -> np.ndarray:
+    """Encode positions as planes, from the view of the side to play.
+
+    Parameters
+    ----------
+    positions : `Positions`, a `Game`, a board, or a list of games or boards of one size
+    kinds : kinds of planes, in order: keys of `rlgo.features.planes.PLANE_KINDS`, or ``alphago_zero``, which stands for
+        stones, history and color
+    dtype : float32, or uint8 for a quarter of the memory (without the kind komi)
+    out : write here, an array of the right shape and dtype, C-contiguous; default: a new one
+
+    Returns
+    -------
+    dtype[n, planes, size, size]; row 0 is the bottom row, as A1 is (0, 0). `plane_names` tells what each plane shows.
+
+    Raises
+    ------
+    RlgoError : for an unknown kind, positions with too little history, or an `out` that does not fit
+
+    >>> import rlgo
+    >>> game = rlgo.Game(9)
+    >>> game.play("E5")
+    >>> x = rlgo.planes(game)
+    >>> x.shape, x.dtype.name
+    ((1, 17, 9, 9), 'float32')
+    >>> x[0, 1, 4, 4].item(), x[0, 16].max().item()  # the opponent's stone; White is to play
+    (1.0, 0.0)
+    """
+    given = positions if isinstance(positions, Positions) else Positions.of(positions)
+    names = kinds_of(kinds)
+    kind = plane_dtype(dtype, names)
+    if given.history < (needed := history_of(names)):
+        raise RlgoError(f"positions with a history of {given.history}: expected {needed}")
+    shape = (len(given), len(plane_names(names)), given.size, given.size)
+    if out is None:
+        out = np.empty(shape, kind)
+    elif out.shape != shape or out.dtype != kind or not out.flags.c_contiguous:
+        raise RlgoError(f"out = {out.dtype}{list(out.shape)}: expected {kind}{list(shape)}, C-contiguous")
+    _compile(names, given.size, kind)
+    plane_writer(names)(given.arrays, out, _tools_of(given.size, threading.get_ident()))
+    return out
+
+
+@cache
+def _compile(kinds: tuple[str, ...], size: int, dtype: np.dtype) -> None:
+    none = np.zeros((0, len(plane_names(kinds)), size, size), dtype)
+    with compiling(f"planes, {size}x{size} {dtype.name}"):
+        plane_writer(kinds)(new_positions(0, size), none, new_plane_tools(size))
+
+
+@cache
+def plane_writer(kinds: tuple[str, ...]) -> Any:
+    """Return a function (arrays, out, tools) that writes planes of some kinds, for Python and for compiled code."""
+    before = plane_writer(kinds[:-1]) if len(kinds) > 1 else None
+    write, names = PLANE_KINDS[kinds[-1]].write, PLANE_KINDS[kinds[-1]].names
+    first = len(plane_names(kinds)) - len(names)
+
+    def write_planes(arrays, out, tools):
+        if before is not None:
+            before(arrays, out, tools)
+        write(arrays, first, out, tools)
+
+    @by_type(write_planes)
+    def _compiled(arrays, out, tools):
+        return write_planes
+
+    return write_planes
+
+
+@cache
+def _tools_of(size: int, thread: int) -> PlaneTools:
+    """Return the tools of a thread: to make them takes several times as long as most planes."""
+    return new_plane_tools(size)
 
 
 # ---------------------------------------------------------------------------------------------
 # Symmetries
 # ---------------------------------------------------------------------------------------------
-
-
-@cache
-def symmetry_table(size: int) -> np.ndarray:
-    """Return where the eight symmetries take each point, int64[8, size * size], both by row * size + col."""
-    table = np.zeros((N_SYMMETRIES, size * size), np.int64)
-    for g in range(N_SYMMETRIES):
-        for row in range(size):
-            for col in range(size):
-                to_row, to_col = move_point(g, row, col, size)
-                table[g, row * size + col] = to_row * size + to_col
-    table.flags.writeable = False
-    return table
-
-
-@njit
-def move_planes(values, symmetry, table, out):
-    """Move values[i, plane, point] by symmetry[i] into out; points beyond the board, such as the pass, stay."""
-    n_board = table.shape[1]
-    for i in range(values.shape[0]):
-        target = table[symmetry[i]]
-        for plane in range(values.shape[1]):
-            for j in range(n_board):
-                out[i, plane, np.uint64(target[j])] = values[i, plane, j]
-            for j in range(n_board, values.shape[2]):
-                out[i, plane, j] = values[i, plane, j]
 
 
 def apply_symmetry(values: np.ndarray, symmetry: Any, *, inverse: bool = False) -> np.ndarray:
@@ -426,7 +474,7 @@ def apply_symmetry(values: np.ndarray, symmetry: Any, *, inverse: bool = False) 
     >>> bool((rlgo.apply_symmetry(turned, 6, inverse=True) == planes).all())
     True
     """
-    values = np.ascontiguousarray(values)
+    values = np.asarray(values)
     n = len(values) if values.ndim else 0
     n_board = int(np.prod(values.shape[-2:])) if values.ndim > 2 else values.shape[-1] - 1 if values.ndim == 2 else 0
     size = round(n_board**0.5) if n_board > 0 else 0
@@ -438,8 +486,11 @@ def apply_symmetry(values: np.ndarray, symmetry: Any, *, inverse: bool = False) 
     g = np.broadcast_to(given, (n,)).astype(np.int64)
     if inverse:
         g = np.where(g & 4, 4 | (g & 1) << 1 | (g & 2) >> 1, g)
-    per_plane = values.shape[-1] if values.ndim == 2 else n_board
-    flat = values.reshape(n, -1, per_plane) if n else values.reshape(0, 1, per_plane)
-    out = np.empty_like(flat)
-    move_planes(flat, g, symmetry_table(size), out)
-    return out.reshape(values.shape)
+    out = np.array(values, order="C")
+    boards, turned = (a[:, :-1].reshape(n, size, size) if a.ndim == 2 else a for a in (values, out))
+    for k in np.unique(g):
+        moved = boards[g == k]
+        moved = moved[..., ::-1, :] if k & 1 else moved
+        moved = moved[..., ::-1] if k & 2 else moved
+        turned[g == k] = moved.swapaxes(-1, -2) if k & 4 else moved
+    return out

@@ -18,7 +18,16 @@ from rlgo.base.bounds import Number, OrNone, Place, Switch, Whole, checked
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.settings import COUNT, PROBABILITY, SEED
 from rlgo.compiler.jit import compiling, njit
-from rlgo.features.planes import N_SYMMETRIES, Kinds, apply_symmetry, kinds_of, plane_dtype, plane_names, planes
+from rlgo.features.planes import (
+    N_SYMMETRIES,
+    Kinds,
+    apply_symmetry,
+    kinds_of,
+    plane_dtype,
+    plane_names,
+    planes,
+    see_superko,
+)
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE, new_board
 from rlgo.go.positions import HISTORY, IllegalMove, MoveLists, begin_game, place, places_of, replayed
 from rlgo.go.rules import zobrist
@@ -257,12 +266,11 @@ class GameData:
 
     def _planes(self, game: np.ndarray, ply: np.ndarray) -> np.ndarray:
         """Play games through, and encode positions in chunks that fit into the cache of a processor."""
-        with_superko = bool({"ko", "legal", "sensible", "ladders"} & set(self.kinds))
         out = np.empty((len(game), len(plane_names(self.kinds)), self.size, self.size), self._dtype)
         for first in range(0, len(game), _CHUNK):
             here = slice(first, first + _CHUNK)
             try:
-                found = replayed(self._moves, game[here], ply[here], self.size, HISTORY, with_superko)
+                found = replayed(self._moves, game[here], ply[here], self.size, HISTORY, see_superko(self.kinds))
             except IllegalMove as error:
                 self._check(error.game)
             planes(found, self.kinds, dtype=self._dtype, out=out[here])

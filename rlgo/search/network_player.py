@@ -1,4 +1,4 @@
-"""A player that asks a network once a move, without any search."""
+"""A player that evaluates a network once a move, without any search."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rlgo.base.bounds import One
 from rlgo.go.board import PASS
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
-from rlgo.network.network import ConvNetwork
+from rlgo.network.conv_network import ConvNetwork
 from rlgo.play.player import Candidate, Player, check_size, moves_to_try
 
 

@@ -18,8 +18,8 @@ from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
 from rlgo.learning.value import ValueFunction, sigma
 from rlgo.moves.patterns import find_patterns, load_patterns
-from rlgo.network.network import ConvNetwork
-from rlgo.network.parameters import KINDS
+from rlgo.network.architecture import KINDS
+from rlgo.network.conv_network import ConvNetwork
 
 WEIGHTS = random_weights()
 LOUD = {name: 8 * a for name, a in random_network().parameters._asdict().items() if name in ("policy", "pass_move")}
@@ -183,7 +183,7 @@ def test_a_leaf_is_corrected_like_the_nearest_node_that_was_asked_about():
 def test_threads_have_scratch_of_their_own():
     search = search_of(SETTINGS._replace(leaf_value=0.5), 200, resources=Resources(workers=2))
     one, two = (workspace.network for workspace in search.threads.workspaces)
-    for path in ("layers.x", "constant", "position.boards", "tools.marks", "tools.ladders.boards"):
+    for path in ("layers.x", "position.boards", "tools.marks", "tools.ladders.boards"):
         a, b = (attrgetter(path)(network.scratch) for network in (one, two))
         assert not np.shares_memory(a, b), path
     result = search.search(game_after("C3", "B2"))

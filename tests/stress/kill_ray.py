@@ -22,7 +22,7 @@ from kills import Broken, processes_of
 
 from rlgo.features.weights import load_weights
 from rlgo.learning.collection import read_collection
-from rlgo.network.network import load_network
+from rlgo.network.conv_network import load_network
 from train.runs.folder import RunFolder
 
 GAMES = 60_000

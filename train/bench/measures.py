@@ -289,8 +289,8 @@ def _network(size: int, channels: int, n: int) -> tuple[float, float]:
 
     from rlgo.features.planes import planes
     from rlgo.go.game import Game
-    from rlgo.network.network import ConvNetwork
-    from rlgo.network.parameters import KINDS, Shape
+    from rlgo.network.conv_network import ConvNetwork
+    from rlgo.network.architecture import KINDS, Shape
 
     shape = Shape(channels=channels)
     network, game = ConvNetwork.new(shape, 1), Game(size)

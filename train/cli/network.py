@@ -29,8 +29,7 @@ from train.console import unicode_output
 from train.network.settings import NetworkSettings
 
 if TYPE_CHECKING:
-    from rlgo.network.network import ConvNetwork
-    from rlgo.network.parameters import Shape
+    from rlgo.network.architecture import Shape
 
 app = typer.Typer(help="Learn networks from games, and test them.")
 
@@ -38,11 +37,11 @@ _DEFAULTS = NetworkSettings()
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of games, of any board sizes.")]
 _Blocks = Annotated[
     int | None,
-    option("--blocks", "Residual blocks of two convolutions; 3, or those of the first network.", count(1)),
+    option("--blocks", "Residual blocks of two convolutions, of a new network; 3.", count(1)),
 ]
 _Channels = Annotated[
     int | None,
-    option("--channels", "Channels of these, computed in groups of 16; 32, or those of the first network.", count(8)),
+    option("--channels", "Channels of these, computed in groups of 16; 32.", count(8)),
 ]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A network file, or the name of a shipped one.")]
 
@@ -58,12 +57,7 @@ def train(
     channels: _Channels = None,
     begin: Annotated[
         Path | None,
-        option(
-            "--begin",
-            "Learn on from this network, in place of a new one. More blocks or channels make it larger; it first "
-            "computes the same.",
-            metavar="FILE",
-        ),
+        option("--begin", "Continue training this network, in place of a new one.", metavar="FILE"),
     ] = None,
     steps: Annotated[int, option("--steps", "Number of steps.", count(1))] = _DEFAULTS.steps,
     batch: Annotated[int, option("--batch", "Positions of a step.", count(1))] = _DEFAULTS.batch,
@@ -89,22 +83,25 @@ def train(
     A tenth of the games is held out to measure by. Run the same command again to continue after an interruption: the
     result is the same, bit for bit. tensorboard --logdir DIR shows how it goes.
     """
-    from rlgo.network.network import load_network
-    from train.network.learning import Plan, learn
+    from rlgo.network.conv_network import load_network
+    from train.network.training import TrainingPlan, learn
 
-    first = None if begin is None else load_network(begin)
+    shape, first = _shape("--begin", begin, blocks, channels), None if begin is None else load_network(begin)
     settings = NetworkSettings(steps, batch, alpha, averaging=averaging, lam=lam, seed=seed)
     file = out / "network.npz"
     with kept_in(file, "the weights so far"):
-        network = learn(Plan(folders, network_shape(first, blocks, channels), settings, save_every, begin=first), out)
+        network = learn(TrainingPlan(folders, shape, settings, save_every, begin=first), out)
     print(f"{file}: {network}")
 
 
-def network_shape(first: ConvNetwork | None, blocks: int | None, channels: int | None) -> Shape:
-    """Return the size of a network that goes on from a first one; None: as large as that."""
-    from rlgo.network.parameters import Shape
+def _shape(name: str, first: object, blocks: int | None, channels: int | None) -> Shape:
+    """Return the size of a new network. RlgoError if one is asked for beside a first network, given by an option."""
+    from rlgo.network.architecture import Shape
 
-    shape = Shape() if first is None else first.shape
+    given = [option for option, value in (("--blocks", blocks), ("--channels", channels)) if value is not None]
+    if first and given:
+        raise RlgoError(f"{name} cannot be combined with {given[0]}: a network keeps its size")
+    shape = Shape()
     return shape._replace(blocks=blocks or shape.blocks, channels=channels or shape.channels)
 
 
@@ -156,18 +153,15 @@ def rounds(
     """
     check_writable(json_file)
 
-    from rlgo.network.network import load_network
-    from train.network.rounds import RoundsPlan, model, model_table, rounds_table, run_rounds, to_json
+    from train.network.rounds import RoundsPlan, rounds_table, run_rounds, to_json
 
     plan = RoundsPlan(
         player, games, most, matched, match_games, opponent, network, newest, size, komi, opening_plies, seed,
-        network_shape(load_network(network) if network else None, blocks, channels), NetworkSettings(steps, seed=seed),
+        _shape("--network", network, blocks, channels), NetworkSettings(steps, seed=seed),
     )  # fmt: skip
     with kept_in(out, "the rounds so far"):
         found = run_rounds(plan, out, begin or (), jobs, cluster)
     print(rounds_table(found))
-    if any(r.seconds.get("games") for r in found):
-        print(f"\nWith more actors, by what was measured:\n\n{model_table(model(found))}")
     write_json(json_file, [to_json(r) for r in found])
 
 
@@ -177,13 +171,14 @@ def measure_network(files: Annotated[list[Path], typer.Argument(metavar="FILE...
     """Measure how well networks predict held-out games.
 
     The policy's loss is its cross-entropy with the shares of visits, of which `least` is the smallest possible; the
-    value's is the log-loss of outcomes. Scores are points off, and owners shares of the points at the end.
+    value's is the log-loss of outcomes. Scores are points off, and ownership is the share of the points whose owner at
+    the end is the likelier one.
     """
     check_writable(json_file)
 
-    from rlgo.network.network import load_network
-    from train.network.learning import Pool
-    from train.network.measuring import measure, measures_table
+    from rlgo.network.conv_network import load_network
+    from train.network.measure import measure, measures_table
+    from train.network.training import Pool
 
     folders = [path for path in files if path.is_dir()]
     networks = {path: load_network(path) for path in files if path not in folders}
@@ -202,8 +197,8 @@ def measure_network(files: Annotated[list[Path], typer.Argument(metavar="FILE...
 @app.command("info")
 def info(file: _File) -> None:
     """Print the size and the provenance of a network."""
-    from rlgo.network.network import load_network
-    from train.network.showing import describe
+    from rlgo.network.conv_network import load_network
+    from train.network.describe import describe
 
     print(describe(load_network(file)))
 
@@ -215,14 +210,14 @@ def show(
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
 ) -> None:
-    """Draw what a network says about a position.
+    """Draw the outputs of a network for a position.
 
-    That is its policy, in per cent, the owners of the points at the end, and its value.
+    These are its policy, in per cent, the ownership of the points at the end, and its value.
     """
     checked = board(size, komi)
 
-    from rlgo.network.network import load_network
-    from train.network.showing import show_position
+    from rlgo.network.conv_network import load_network
+    from train.network.describe import show_position
 
     print(show_position(load_network(file), moves.split(), checked.size, checked.komi, unicode_output()))
 
@@ -239,7 +234,7 @@ def import_onnx(
     """
     check_new(out, force)
 
-    from train.network.exchange import load_onnx
+    from train.network.onnx_file import load_onnx
 
     network = load_onnx(file)
     network.save(out)
@@ -258,8 +253,8 @@ def export(
     """
     check_new(out, force)
 
-    from rlgo.network.network import load_network
-    from train.network.exchange import save_onnx
+    from rlgo.network.conv_network import load_network
+    from train.network.onnx_file import save_onnx
 
     save_onnx(out, load_network(file))
     print(f"{out}: written")

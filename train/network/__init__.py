@@ -1,4 +1,4 @@
-"""Networks: learned from games, measured, and exchanged with other programs.
+"""Networks: trained on games, measured, and written for other programs.
 
-Start reading at `learning.py`. `gradients.py` has the equations of the network once more, for JAX, and the loss.
+Start reading at `training.py`. `loss.py` has the equations of the network once more, for JAX, and the loss.
 """

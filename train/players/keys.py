@@ -23,7 +23,7 @@ from rlgo.go.board import new_board
 from rlgo.learning.value import ValueFunction
 from rlgo.moves.rollout import DEFAULT_POLICIES, DefaultPolicy
 from rlgo.moves.softmax_policy import Tables, find_softmax_policy, load_softmax_policy
-from rlgo.network.network import ConvNetwork, find_network, load_network
+from rlgo.network.conv_network import ConvNetwork, find_network, load_network
 from rlgo.play.player import GreedyPlayer, Player, RandomPlayer, Seed
 from rlgo.search import alphabeta, dyna2, table_search, td_search
 from rlgo.search.alphabeta_player import AlphaBeta

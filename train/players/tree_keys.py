@@ -29,7 +29,7 @@ from rlgo.features.weights import Weights, shipped_weight_sizes
 from rlgo.moves.patterns import Patterns as LearnedPatterns
 from rlgo.moves.patterns import find_patterns, load_patterns
 from rlgo.moves.rollout import DefaultPolicy
-from rlgo.network.network import ConvNetwork
+from rlgo.network.conv_network import ConvNetwork
 from rlgo.play.calibration import read_calibration
 from rlgo.play.player import Player, Seed
 from rlgo.search.td_search import TdSearch

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import random
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from oracles.moves import Unread
 from oracles.naive import Point, from_core, to_core
 from oracles.planes import NaivePosition
-from sgfmill.boards import Board as SgfmillBoard
 from stand_ins import TWO_STONES_SENT
 
-import rlgo
 from rlgo.base.errors import RlgoError
-from rlgo.features.planes import PLANES, SETS, apply_symmetry, plane_names, planes
+from rlgo.features.planes import PLANE_KINDS, SETS, apply_symmetry, plane_names, planes
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions
 
@@ -48,12 +44,12 @@ GAMES = [random_game(seed) for seed in range(4)]
 
 @pytest.mark.interpreted
 @pytest.mark.boundscheck
-@pytest.mark.parametrize("kind", PLANES)
+@pytest.mark.parametrize("kind", PLANE_KINDS)
 def test_planes_are_what_they_are_defined_to_be(kind: str) -> None:
     compared = marked = 0
     for game in GAMES:
         found = planes(Positions.along(game), kind)
-        assert found.shape == (len(game.moves) + 1, len(PLANES[kind]), SIZE, SIZE)
+        assert found.shape == (len(game.moves) + 1, len(PLANE_KINDS[kind].names), SIZE, SIZE)
         for ply, given in enumerate(found):
             try:
                 expected = naive(game, ply).planes(kind)
@@ -88,48 +84,6 @@ def test_alphago_zero_has_seventeen_planes() -> None:
     e5, d5, c3 = (4, 4), (4, 3), (2, 2)
     assert where == {0: [e5], 1: [c3, d5], 2: [e5], 3: [d5], 4: [e5], 5: [d5], 6: [e5]}
     assert (x[16] == 1).all()
-
-
-def test_stones_agree_with_sgfmill() -> None:
-    game, board, boards = random_game(7, 60, 9), SgfmillBoard(9), []
-    colors = {"b": rlgo.BLACK, "w": rlgo.WHITE}
-    for color, p in game.moves:
-        if p:
-            board.play(*from_core(9, p), "bw"[color - 1])
-        boards.append(board.copy())
-    x = planes(game, ["stones", "history"])[0]
-    for ago in range(8):
-        for side, color in enumerate((game.to_play, 3 - game.to_play)):
-            there = {(row, col) for c, (row, col) in boards[-1 - ago].list_occupied_points() if colors[c] == color}
-            assert set(map(tuple, np.argwhere(x[2 * ago + side]).tolist())) == there
-
-
-def test_stones_and_legal_moves_agree_with_open_spiel() -> None:
-    """Its rows and moves are numbered as ours. It knows simple ko only, and ends a game that repeats a position."""
-    pyspiel = pytest.importorskip("pyspiel", reason="open_spiel is not installed")
-    compared = 0
-    for seed in range(3):
-        state = pyspiel.load_game("go", {"board_size": SIZE, "komi": KOMI}).new_initial_state()
-        game, draw = Game(SIZE, KOMI), random.Random(seed)
-        while not state.is_terminal() and len(game.moves) < 60:
-            black, white, empty, _ = np.array(state.observation_tensor(0)).reshape(4, SIZE, SIZE)
-            own = [black, white] if game.to_play == rlgo.BLACK else [white, black]
-            position = Positions.of(game)
-            np.testing.assert_array_equal(planes(position, ["stones", "empty"])[0], [*own, empty])
-            legal = set(np.flatnonzero(position.legal()[0]).tolist())
-            repeats = {p for p in range(SIZE * SIZE) if game.why_illegal(divmod(p, SIZE)) == "superko"}
-            assert legal | repeats == set(state.legal_actions())
-            action = draw.choice(sorted(legal))
-            state.apply_action(action)
-            game.play(rlgo.PASS if action == SIZE * SIZE else divmod(action, SIZE))
-            compared += 1
-    assert compared > 60
-
-
-def test_the_documentation_lists_all_kinds() -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "networks.md").read_text("utf-8")
-    listed = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
-    assert {kind: int(n) for kind, n in listed} == {kind: len(names) for kind, names in PLANES.items()}
 
 
 def test_kinds_come_in_the_order_asked_for() -> None:
@@ -186,7 +140,7 @@ def moved(p: Point, g: int) -> Point:
 
 
 def test_planes_of_a_turned_game_are_turned_planes() -> None:
-    game, kinds = GAMES[2], list(PLANES)
+    game, kinds = GAMES[2], list(PLANE_KINDS)
     x = planes(Positions.along(game), kinds)
     for g in range(8):
         turned = Game(SIZE, KOMI)

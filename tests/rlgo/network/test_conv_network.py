@@ -14,11 +14,11 @@ from random_play import random_game
 import rlgo
 from rlgo.base.archive import write_archive
 from rlgo.base.errors import RlgoError
-from rlgo.features.planes import apply_symmetry, planes
+from rlgo.features.planes import planes
 from rlgo.go.positions import Positions
-from rlgo.network.layers import evaluate_board, new_network_scratch
-from rlgo.network.network import ConvNetwork, load_network
-from rlgo.network.parameters import FORMAT, KINDS, N_PLANES, Shape, grown
+from rlgo.network.architecture import FORMAT, KINDS, N_PLANES, Shape
+from rlgo.network.conv_network import ConvNetwork, load_network
+from rlgo.network.inference import evaluate_board, new_network_scratch
 
 
 @pytest.mark.interpreted
@@ -78,24 +78,6 @@ def test_it_answers_for_black() -> None:
     np.testing.assert_array_equal(answer["score"], -out.score)
 
 
-def test_a_network_with_symmetric_kernels_is_symmetric() -> None:
-    """A check of rows and columns that shares nothing with the oracle: turning the board turns the policy."""
-    network = random_network()
-    arrays = {}
-    for name, a in network.parameters._asdict().items():
-        if name in ("stem", "conv"):
-            k = a.reshape(*a.shape[:-2], 3, -1, a.shape[-1])  # [..., 3, 3, C, C']
-            r, c = k.ndim - 4, k.ndim - 3
-            k = sum(np.flip(t, axes) for t in (k, np.swapaxes(k, r, c)) for axes in ((), r, c, (r, c))) / 8
-            a = np.ascontiguousarray(k.reshape(a.shape), np.float32)
-        arrays[name] = a
-    symmetric = ConvNetwork(type(network.parameters)(**arrays))
-    x = planes(random_game(12, 6), KINDS)
-    for g in range(8):
-        turned = symmetric.outputs(apply_symmetry(x, g))
-        np.testing.assert_allclose(turned.logits, apply_symmetry(symmetric.outputs(x).logits, g), atol=1e-4)
-
-
 def test_a_new_network_knows_nothing() -> None:
     out = ConvNetwork.new(SMALL, seed=1).outputs(planes(random_game(8, 1), KINDS))
     assert not out.logits.any()
@@ -108,25 +90,6 @@ def test_a_new_network_knows_nothing() -> None:
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("blocks", "channels"), [(2, 16), (4, 16), (2, 24), (3, 32)])
-def test_a_network_that_has_grown_computes_the_same(blocks: int, channels: int) -> None:
-    network, shape = random_network(), SMALL._replace(blocks=blocks, channels=channels)
-    larger = ConvNetwork(grown(network.parameters, shape, seed=2))
-    assert larger.shape == shape
-    x = planes(Positions.along(random_game(20, 5)), KINDS)
-    for before, after in zip(network.outputs(x), larger.outputs(x), strict=True):
-        np.testing.assert_allclose(after, before, atol=1e-5)
-    new = np.random.default_rng(3).normal(0, 0.1, larger.parameters.conv.shape).astype(np.float32)
-    changed = ConvNetwork(larger.parameters._replace(conv=larger.parameters.conv + new))
-    assert not np.allclose(changed.outputs(x).value, network.outputs(x).value, atol=1e-3)
-
-
-def test_a_network_does_not_shrink() -> None:
-    for smaller in ({"blocks": 1}, {"channels": 8}, {"head_channels": 16}):
-        with pytest.raises(RlgoError, match="expected at least as many, and the same heads"):
-            grown(random_network().parameters, SMALL._replace(**smaller), seed=1)
-
-
 def test_a_file_is_read_as_it_was_written(tmp_path) -> None:
     network = ConvNetwork(random_network().parameters, {"games": 3})
     network.save(tmp_path / "n.npz")
@@ -134,11 +97,6 @@ def test_a_file_is_read_as_it_was_written(tmp_path) -> None:
     assert read.provenance == {"games": 3}
     for a, b in zip(read.parameters, network.parameters, strict=True):
         np.testing.assert_array_equal(a, b)
-
-
-def test_shipped_sizes_fit_into_a_megabyte(tmp_path) -> None:
-    ConvNetwork.new(Shape(blocks=4, channels=48, head_channels=32, value_hidden=64), seed=1).save(tmp_path / "n.npz")
-    assert (tmp_path / "n.npz").stat().st_size < 1_000_000
 
 
 def test_bad_files_are_refused_in_one_line(tmp_path) -> None:

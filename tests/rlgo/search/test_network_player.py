@@ -11,8 +11,8 @@ import rlgo
 from rlgo.base.errors import RlgoError
 from rlgo.features.planes import planes
 from rlgo.go.board import BLACK, PASS
-from rlgo.network.network import find_network
-from rlgo.network.parameters import KINDS
+from rlgo.network.architecture import KINDS
+from rlgo.network.conv_network import find_network
 from rlgo.search.network_player import NetworkPlayer
 from train import make_player
 

@@ -27,12 +27,6 @@ def test_empty_corners_come_first():
     assert set(in_one) & set(moves_after("G4")) == {"C4"}  # four columns away, the others three
 
 
-def test_sides_come_after_the_corners():
-    moves = moves_after("Q16", "D16", "Q4", "D4")
-    assert {"K3", "K4", "H4", "M3", "C10", "R12"} <= set(moves)
-    assert not {"G4", "K5", "K2", "N3", "K10"} & set(moves)
-
-
 def test_there_is_no_rule_once_stones_are_near_each_other():
     assert not moves_after("Q16", "N16")
     assert moves_after("Q16", "M16")
@@ -51,13 +45,3 @@ def test_the_rule_is_the_target(follow):
     found = teacher.candidates(game)[0]
     assert found.visits > 0
     assert move in rule if follow else move == found.move
-
-
-def test_later_it_teaches_what_the_search_found():
-    game = rlgo.Game(19)
-    for vertex in ("D4", "D5"):
-        game.play(vertex)
-    teacher = OpeningTeacher(19, 1, SEARCH, 1.0)
-    move = teacher.genmove(game)
-    assert teacher.policy_target(game) == {c.move: c.visits for c in teacher.candidates(game)}
-    assert move in teacher.policy_target(game)

@@ -18,7 +18,7 @@ from rlgo.go.board import PASS
 from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game
 from rlgo.go.sgf import read_sgf
-from rlgo.network.parameters import KINDS
+from rlgo.network.architecture import KINDS
 from rlgo.play.ownership import Ownership
 from train.play.web.messages.positions import game_of
 from train.play.web.messages.requests import Position

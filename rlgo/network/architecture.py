@@ -1,8 +1,9 @@
-"""The parameters of a network: their shapes, their first values, and their file.
+"""The architecture of a network: what it sees, its sizes, its parameters, and their file.
 
-Start reading at `Parameters`; what is computed with them is in `layers.py`. A network file is an archive (see
-`archive.py`): the arrays of `Parameters` by name; in the header, the planes that it takes and how it was learned.
-Nothing in it depends on the board size.
+Start reading at `Parameters`; what is computed with them is in `inference.py`. The constants here are those of compiled
+inference, of training in JAX and of ONNX files. A network file is an archive (see `archive.py`): the arrays of
+`Parameters` by name; in the header, the planes that it takes and how it was trained. Nothing in it depends on the board
+size.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import numpy as np
 from rlgo.base.archive import intact, read_archive, write_archive
 from rlgo.base.bounds import Whole, checked
 from rlgo.base.errors import RlgoError
-from rlgo.features.planes import plane_names
+from rlgo.features.planes import history_of, plane_names
 
 FORMAT, VERSION = "rlgo-network", 1
-KINDS = ("stones", "ones", "liberties", "ko", "recent_moves", "ladders", "komi")  # the planes that it takes
-N_PLANES = len(plane_names(KINDS))
-N_POOLED = 3  # numbers for each channel, see `layers.pool`
+KINDS = ("stones", "ones", "liberties", "ko", "recent_moves", "ladders", "komi")  # of `PLANE_KINDS`: its input
+N_PLANES, HISTORY = len(plane_names(KINDS)), history_of(KINDS)
+N_POOLED = 3  # numbers for each channel, see `inference.pool`
+MEAN_SIZE, SIZE_UNIT = 14.0, 10.0  # of the second of them: the mean times (size - MEAN_SIZE) / SIZE_UNIT
+SCORE_UNIT = 20.0  # points of score that are 1
 
 _WIDTH = Whole(ge=8, le=128)  # computed in groups of 16, see `winograd.padded`
 
@@ -29,7 +32,7 @@ _WIDTH = Whole(ge=8, le=128)  # computed in groups of 16, see `winograd.padded`
 class Shape(NamedTuple):
     """How large a network is.
 
-    >>> from rlgo.network.parameters import Shape
+    >>> from rlgo.network.architecture import Shape
     >>> Shape(channels=16).blocks
     3
     """
@@ -41,7 +44,7 @@ class Shape(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """What a network has learned, as float32 arrays: K planes, B blocks, C channels, H channels of heads, V units.
+    """The weights of a network, as float32 arrays: K planes, B blocks, C channels, H channels of heads, V units.
 
     A kernel [3, 3 C, C'] of a convolution holds a matrix for each of three rows, from the one below to the one above;
     it multiplies the channels of the points on the left, in the middle, and on the right, in this order.
@@ -56,7 +59,7 @@ class Parameters(NamedTuple):
     pass_move, pass_bias : [3 H], [1]: from G, pooled, to the logit of the pass
     hidden, hidden_bias : [3 H, V], [V]: from V, pooled, to the hidden units
     result, result_bias : [V, 2], [2]: from these to the logit of a win, and to the score in units of `SCORE_UNIT`
-    ownership : [H], from V to the owner of each point, before a tanh
+    ownership : [H], from V to the ownership of each point, before a tanh
     """
 
     stem: np.ndarray
@@ -95,7 +98,7 @@ def shape_of(parameters: Parameters) -> Shape:
 
 
 def new_parameters(shape: Shape, seed: int) -> Parameters:
-    """Return the parameters before learning.
+    """Return the parameters before training.
 
     Weights are normal, with variance 2 / inputs (He et al. 2015, "Delving deep into rectifiers"). What a block adds
     begins with zeros, and so do the outputs: without normalisation, a deep network then learns as well as with it
@@ -112,48 +115,16 @@ def new_parameters(shape: Shape, seed: int) -> Parameters:
     return Parameters(**arrays)
 
 
-def check_growth(before: Shape, shape: Shape) -> None:
-    """Raise `RlgoError` if a network would become smaller, or its heads would be others."""
-    if shape.blocks < before.blocks or shape.channels < before.channels or shape[2:] != before[2:]:
-        raise RlgoError(
-            f"a network of {before.blocks} blocks of {before.channels} channels does not grow to {shape.blocks} blocks "
-            f"of {shape.channels}: expected at least as many, and the same heads"
-        )
-
-
-def grown(parameters: Parameters, shape: Shape, seed: int) -> Parameters:
-    """Return a network with more blocks and channels that computes the same.
-
-    The idea is that of Chen et al. 2016, "Net2Net". Here, what is new begins as in `new_parameters`, but nothing of it
-    reaches the channels that there were before; learning changes that.
-
-    Raises `RlgoError` if it would be smaller, or its heads would be others.
-    """
-    old, new, before = parameters, new_parameters(shape, seed), shape_of(parameters)
-    check_growth(before, shape)
-    b, c = before.blocks, before.channels
-    new.stem[:, :, :c], new.stem_bias[:c] = old.stem, old.stem_bias
-    conv = new.conv.reshape(2 * shape.blocks, 9, shape.channels, shape.channels)  # views of both
-    pool = new.pool.reshape(shape.blocks, N_POOLED, shape.channels, shape.channels)
-    conv[: 2 * b, :, c:, :c] = 0.0
-    conv[: 2 * b, :, :c, :c] = old.conv.reshape(2 * b, 9, c, c)
-    new.conv_bias[: 2 * b, :c] = old.conv_bias
-    pool[:b, :, :c, :c] = old.pool.reshape(b, N_POOLED, c, c)
-    new.head[:c], new.head[c:] = old.head, 0.0
-    heads = Parameters._fields[Parameters._fields.index("head_bias") :]
-    return new._replace(**{name: getattr(old, name).copy() for name in heads})
-
-
 def save_parameters(path: str | Path, parameters: Parameters, provenance: dict[str, Any]) -> None:
     """Write a network file, atomically. RlgoError if it cannot be written, or a weight is not a finite number."""
-    if not are_whole(parameters):
+    if not are_valid(parameters):
         raise RlgoError(f"{path}: weights that are not finite numbers: not written; expected a smaller step size")
     meta = {"format": FORMAT, "version": VERSION, "planes": "+".join(KINDS), "provenance": provenance}
     write_archive(path, meta, {name: np.asarray(a, np.float32) for name, a in parameters._asdict().items()})
 
 
 def load_parameters(path: str | Path) -> tuple[Parameters, dict[str, Any]]:
-    """Read a network file: the parameters, and how they were learned.
+    """Read a network file: the parameters, and how they were trained.
 
     RlgoError if it is missing, damaged, no network file, or takes other planes.
     """
@@ -162,17 +133,16 @@ def load_parameters(path: str | Path) -> tuple[Parameters, dict[str, Any]]:
         raise RlgoError(f"{path}: planes = {meta.get('planes')}: expected {'+'.join(KINDS)}; train it anew")
     with intact(path, "a network"):
         parameters = Parameters(**{name: np.ascontiguousarray(a, np.float32) for name, a in arrays.items()})
-        if not are_whole(parameters):
+        if not are_valid(parameters):
             raise ValueError
         provenance = dict(meta["provenance"])
     return parameters, provenance
 
 
-def are_whole(parameters: Parameters) -> bool:
-    """Return whether the arrays are those of one network, and finite."""
-    dims = [a.ndim for a in parameters]
+def are_valid(parameters: Parameters) -> bool:
+    """Return whether the arrays have the shapes of one network, and are finite."""
     try:
-        expected = shapes_of(shape_of(parameters)).values() if min(dims) else []
-    except (RlgoError, IndexError):  # of a size that there is not
+        expected = shapes_of(shape_of(parameters)).values()
+    except (RlgoError, IndexError, TypeError):  # sizes out of range, or too few dimensions
         return False
     return [a.shape for a in parameters] == list(expected) and all(np.isfinite(a).all() for a in parameters)

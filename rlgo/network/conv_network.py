@@ -1,6 +1,6 @@
 """A network from a file, for Python: it evaluates batches of positions, and tree searches compile it into themselves.
 
-Start reading at `ConvNetwork`. What it computes is in `layers.py`, its file in `parameters.py`.
+Start reading at `ConvNetwork`. What it computes is in `inference.py`, its file in `architecture.py`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from rlgo.base.resources import find_file, list_shipped_networks
 from rlgo.base.settings import SEED
 from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import compiling
-from rlgo.features.planes import RECENT, planes
+from rlgo.features.planes import planes
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
-from rlgo.network.layers import Layers, evaluate_planes, layers_of, new_layer_scratch
-from rlgo.network.parameters import (
+from rlgo.network.architecture import (
+    HISTORY,
     KINDS,
     N_PLANES,
     Parameters,
@@ -34,10 +34,11 @@ from rlgo.network.parameters import (
     save_parameters,
     shape_of,
 )
+from rlgo.network.inference import Layers, evaluate_planes, layers_of, new_layer_scratch
 
 
 class Outputs(NamedTuple):
-    """What a network says about n positions, each from the view of the side to play; N = size * size.
+    """The outputs of a network for n positions, each from the view of the side to play; N = size * size.
 
     Attributes
     ----------
@@ -61,8 +62,8 @@ class ConvNetwork:
 
     Attributes
     ----------
-    parameters : what it has learned, `rlgo.network.parameters.Parameters`
-    provenance : how it was learned: settings, games, versions (JSON)
+    parameters : its weights, `rlgo.network.architecture.Parameters`
+    provenance : how it was trained: settings, games, versions (JSON)
 
     >>> import rlgo
     >>> network = rlgo.ConvNetwork.new(seed=1)
@@ -75,11 +76,11 @@ class ConvNetwork:
 
     parameters: Parameters
     provenance: dict[str, Any] = field(default_factory=dict)
-    history = RECENT  # moves that it sees, for `mcts.Evaluator`
+    history = HISTORY  # positions that it sees, for `mcts.Evaluator`
 
     @classmethod
     def new(cls, shape: Shape = Shape(), seed: int | None = None) -> ConvNetwork:
-        """Make a network that has learned nothing; its policy is uniform and its value 1/2."""
+        """Make an untrained network; its policy is uniform and its value 1/2."""
         chosen = OrNone(SEED).check("seed", seed)
         return cls(new_parameters(shape, secrets.randbits(63) if chosen is None else chosen))
 
@@ -98,16 +99,16 @@ class ConvNetwork:
         return layers_of(self.parameters)
 
     def outputs(self, x: np.ndarray) -> Outputs:
-        """Evaluate planes, float32[n, K, size, size], of the kinds `parameters.KINDS`."""
+        """Evaluate planes, float32[n, K, size, size], of the kinds `architecture.KINDS`."""
         n, size = len(x), x.shape[-1]
         if x.shape != (n, N_PLANES, size, size):
             raise RlgoError(f"planes of shape {list(x.shape)}: expected [n, {N_PLANES}, size, size]")
-        logits, owners = np.empty((n, size * size + 1), np.float32), np.empty((n, size * size), np.float32)
-        result, x = np.empty((n, 2), np.float32), np.ascontiguousarray(x, np.float32)
+        logits, ownership, result = (np.empty((n, m), np.float32) for m in (size * size + 1, size * size, 2))
+        scratch = new_layer_scratch(size, self.layers)
         with compiling("network"):
-            evaluate_planes(x, self.layers, new_layer_scratch(size, self.layers), (logits, owners, result))
+            evaluate_planes(np.ascontiguousarray(x, np.float32), self.layers, scratch, (logits, ownership, result))
         value = 1.0 / (1.0 + np.exp(-result[:, 0]))
-        return Outputs(logits, value, result[:, 1].copy(), owners.reshape(n, size, size))
+        return Outputs(logits, value, result[:, 1].copy(), ownership.reshape(n, size, size))
 
     def warm_up(self, size: int) -> None:
         """Compile what a board size needs."""

@@ -1,6 +1,6 @@
-"""The network in JAX, and the loss that it learns by. JAX and Optax come with `pip install 'rlgo[network]'`.
+"""The network in JAX, and the loss that it minimises. JAX and Optax come with `pip install 'rlgo[network]'`.
 
-Start reading at `loss`. `forward` has the equations of `rlgo/network/layers.py`, for which JAX finds the gradients; a
+Start reading at `loss`. `forward` mirrors the equations of `rlgo/network/inference.py`, and JAX differentiates it; a
 test compares the two.
 """
 
@@ -15,15 +15,14 @@ import numpy as np
 import optax
 
 from rlgo.learning.batches import Batch
-from rlgo.network.layers import SCORE_UNIT
-from rlgo.network.parameters import Parameters
+from rlgo.network.architecture import MEAN_SIZE, SCORE_UNIT, SIZE_UNIT, Parameters
 from train.network.settings import NetworkSettings
 
 _POINTS_AHEAD = 1.0  # in units of `SCORE_UNIT`: errors of the score beyond it count linearly
 
 
 class Targets(NamedTuple):
-    """What a batch of n positions teaches, from the view of the side to play; N = size * size.
+    """The targets of a batch of n positions, from the view of the side to play; N = size * size.
 
     Attributes
     ----------
@@ -43,7 +42,7 @@ class Targets(NamedTuple):
 
 
 def targets_of(batch: Batch) -> Targets:
-    """Return what a batch teaches; the value is the lambda-return."""
+    """Return the targets of a batch; the value is the lambda-return."""
     value = batch.lambda_return
     has_value, has_end = ~np.isnan(value), ~np.isnan(batch.score)
     return Targets(
@@ -64,9 +63,9 @@ def convolve(x: jax.Array, kernel: jax.Array | np.ndarray) -> jax.Array:
 
 
 def pooled(y: jax.Array) -> jax.Array:
-    """Return the mean, the mean times (size - 14) / 10, and the maximum of each channel: [n, 3 C]."""
+    """Return the numbers of `inference.pool` for each channel: [n, 3 C]."""
     mean = y.mean(axis=(1, 2))
-    return jnp.concatenate([mean, mean * (y.shape[1] - 14) / 10, maximum(y)], axis=-1)
+    return jnp.concatenate([mean, mean * (y.shape[1] - MEAN_SIZE) / SIZE_UNIT, maximum(y)], axis=-1)
 
 
 @jax.custom_vjp
@@ -93,9 +92,9 @@ maximum.defvjp(_maximum_forward, _maximum_backward)
 
 
 def forward(w: Parameters, planes: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-    """Return the logits of moves, [n, N + 1], of a win, [n], the score in units, [n], and of owners, [n, size, size].
+    """Return the logits of moves [n, N + 1] and of a win [n], the score in units [n], and ownership [n, size, size].
 
-    planes : float32[n, K, size, size]; the owners are before a tanh
+    planes : float32[n, K, size, size]; the ownership is before a tanh
     """
     relu = jax.nn.relu
     x = relu(convolve(planes.transpose(0, 2, 3, 1), w.stem) + w.stem_bias)
@@ -122,14 +121,14 @@ def loss(
 ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Return the loss of a batch, and its parts by name.
 
-    It is the sum of the cross-entropies of policy, value and owners and of a Huber loss of the score, each with a
-    weight (Wu 2019, Section 4.1 and Appendix A, of which this is the simplest form). An owner is a probability of
-    (1 + tanh x) / 2 = sigma(2 x).
+    It is the sum of the cross-entropies of policy, value and ownership and of a Huber loss of the score, each with a
+    weight (Wu 2019, Section 4.1 and Appendix A, of which this is the simplest form). A point
+    is owned with probability (1 + tanh x) / 2 = sigma(2 x).
     """
-    logits, win, score, owners = forward(w, planes)
+    logits, win, score, ownership = forward(w, planes)
     t = targets
     entropy = optax.sigmoid_binary_cross_entropy
-    by_point = entropy(2.0 * owners, (1.0 + t.ownership) / 2.0).mean(axis=(1, 2))
+    by_point = entropy(2.0 * ownership, (1.0 + t.ownership) / 2.0).mean(axis=(1, 2))
     parts = {
         "policy": optax.softmax_cross_entropy(logits, t.policy).mean(),
         "value": (t.has_value * entropy(win, t.value)).mean(),
@@ -142,7 +141,7 @@ def loss(
 
 
 class State(NamedTuple):
-    """What learning goes on from, as a tree of arrays.
+    """The state of training, as a tree of arrays.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Networks learned from games: gradients, resumption, measures, exchange, and the command line."""
+"""Networks trained on games: gradients, resumption, measures, ONNX, and the command line."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ import rlgo
 from rlgo.base.errors import RlgoError
 from rlgo.features.planes import planes
 from rlgo.go.positions import Positions
-from rlgo.network.layers import SCORE_UNIT
-from rlgo.network.network import ConvNetwork, load_network
-from rlgo.network.parameters import KINDS, Parameters, Shape, new_parameters
+from rlgo.network.architecture import KINDS, SCORE_UNIT, Parameters, Shape, new_parameters
+from rlgo.network.conv_network import ConvNetwork, load_network
 from train.cli.main import main
 from train.knowledge.collect import GamesPlan, play_games
-from train.network.learning import Learning, Plan, Pool, learn
-from train.network.measuring import measure
+from train.network.measure import measure
 from train.network.settings import NetworkSettings
+from train.network.training import Learning, Pool, TrainingPlan, learn
 
 jax = pytest.importorskip("jax")
 SETTINGS = NetworkSettings(steps=6, batch=8, averaging=0.5)
@@ -36,8 +35,8 @@ def games(tmp_path_factory):
     return folder
 
 
-def plan(games, **others) -> Plan:
-    return Plan([games], TINY, SETTINGS._replace(**others), save_every=4, most_tested=50)
+def plan(games, **others) -> TrainingPlan:
+    return TrainingPlan([games], TINY, SETTINGS._replace(**others), save_every=4, most_tested=50)
 
 
 def weights_of(network: ConvNetwork) -> np.ndarray:
@@ -51,7 +50,7 @@ def weights_of(network: ConvNetwork) -> np.ndarray:
 
 @pytest.mark.parametrize("size", [5, 9])
 def test_the_compiled_network_is_the_one_that_learns(size):
-    from train.network.gradients import forward
+    from train.network.loss import forward
 
     network = random_network()
     game = rlgo.Game(size)
@@ -67,7 +66,7 @@ def test_the_compiled_network_is_the_one_that_learns(size):
 
 
 def test_the_loss_is_its_definition(games):
-    from train.network.gradients import loss, targets_of
+    from train.network.loss import loss, targets_of
 
     network, data = random_network(), rlgo.read_games(games, KINDS, held_out=None, lam=0.7)
     batch = data.take(np.arange(0, 40, 3))
@@ -95,7 +94,7 @@ def test_the_loss_is_its_definition(games):
 
 def test_gradients_are_slopes(games):
     """Against differences of the loss, in a random direction."""
-    from train.network.gradients import loss, targets_of
+    from train.network.loss import loss, targets_of
 
     batch = rlgo.read_games(games, KINDS, held_out=None).take(np.arange(6))
     targets, w = targets_of(batch), random_network(TINY).parameters
@@ -114,7 +113,7 @@ def test_gradients_are_slopes(games):
 
 def test_the_gradient_of_a_maximum():
     """It is JAX's own where one point is the highest, and reaches all of those that are."""
-    from train.network.gradients import maximum
+    from train.network.loss import maximum
 
     y = np.random.default_rng(3).normal(size=(4, 5, 5, 2)).astype(np.float32)
     weights = np.arange(1, 9, dtype=np.float32).reshape(4, 2)
@@ -141,19 +140,14 @@ def test_it_learns(games, tmp_path):
     assert after.owner_right > before.owner_right + 0.05
 
 
-def test_a_network_learns_on(games, tmp_path):
-    """From its own weights; and it is another plan, which the folder of a new network does not take."""
+def test_training_continues_from_a_network(games, tmp_path):
+    """From its weights; and it is another plan, which the folder of a new network does not take."""
     begin = ConvNetwork(random_network(TINY).parameters)
     at_rest = plan(games, alpha=1e-9, steps=2)
     network = learn(at_rest._replace(begin=begin), tmp_path / "n", progress=False)
     np.testing.assert_allclose(weights_of(network), weights_of(begin), atol=1e-6)
     with pytest.raises(RlgoError, match="another network or other settings: expected a new --out"):
         learn(at_rest, tmp_path / "n", progress=False)
-    larger = learn(at_rest._replace(begin=begin, shape=TINY._replace(channels=16)), tmp_path / "m", progress=False)
-    assert larger.shape.channels == 16
-    assert np.allclose(larger.parameters.stem[:, :, :8], begin.parameters.stem, atol=1e-6)
-    with pytest.raises(RlgoError, match="blocks of 16 channels does not grow to 1 blocks of 8: expected at least"):
-        learn(at_rest._replace(begin=larger), tmp_path / "k", progress=False)
 
 
 def test_what_was_interrupted_ends_the_same(games, tmp_path, monkeypatch):
@@ -185,7 +179,7 @@ def test_what_was_interrupted_ends_the_same(games, tmp_path, monkeypatch):
 
 def test_averaged_weights_follow_slowly(games, tmp_path):
     pool, settings = Pool([games]), SETTINGS._replace(averaging=0.9)
-    learning = Learning(Plan([games], TINY, settings), tmp_path, pool)
+    learning = Learning(TrainingPlan([games], TINY, settings), tmp_path, pool)
     averaged = np.asarray(learning.state.averaged.stem, np.float64)
     for _ in range(3):
         learning.advance()
@@ -224,7 +218,7 @@ def test_measures_of_a_network_that_knows_nothing(games):
 def test_an_exported_network_answers_the_same(size, tmp_path):
     pytest.importorskip("onnxruntime")
     from mcts.network import Network
-    from train.network.exchange import load_onnx, save_onnx
+    from train.network.onnx_file import load_onnx, save_onnx
 
     network = random_network()
     save_onnx(tmp_path / "n.onnx", network)
@@ -250,7 +244,7 @@ def test_other_onnx_files_are_refused(tmp_path):
     pytest.importorskip("onnx")
     import onnx_files
 
-    from train.network.exchange import load_onnx
+    from train.network.onnx_file import load_onnx
 
     onnx_files.save_network(tmp_path / "other.onnx")
     (tmp_path / "bad.onnx").write_bytes(b"nothing")
@@ -282,6 +276,8 @@ def test_the_commands(games, tmp_path, capsys):
     assert "Policy of Black" in text
     assert "Black wins with probability 0.50" in text
     assert main(["network", "show", file, "--size", "5", "--moves", "C3 C3"]) == 2
+    assert main(["network", "train", str(games), "--begin", file, "--blocks", "2", "--out", str(tmp_path / "x")]) == 2
+    assert "--begin cannot be combined with --blocks: a network keeps its size" in capsys.readouterr().err
     assert main(["network", "test", file]) == 2
     assert "expected one or more network files, and one or more folders" in capsys.readouterr().err
     assert main(["network", "test", file, str(tmp_path / "gmaes")]) == 2
@@ -301,10 +297,10 @@ def test_learning_that_diverges_keeps_what_it_had(games, tmp_path):
 
 def test_without_jax_it_says_what_to_install(games, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
-    monkeypatch.delitem(sys.modules, "train.network.gradients", raising=False)
+    monkeypatch.delitem(sys.modules, "train.network.loss", raising=False)
     import train.network
 
-    monkeypatch.delattr(train.network, "gradients", raising=False)
+    monkeypatch.delattr(train.network, "loss", raising=False)
     with pytest.raises(RlgoError, match=r"needs JAX and Optax: pip install 'rlgo\[network\]'"):
         learn(plan(games), tmp_path / "n", progress=False)
     assert not (tmp_path / "n").exists()

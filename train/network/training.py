@@ -1,13 +1,13 @@
-"""Learn a network from games.
+"""Train a network on games.
 
 Start reading at `learn`, then `Learning`, whose folder holds
 
-    state.npz       from which learning goes on: weights, their average, the optimiser's moments, and the step
+    state.npz       from which training continues: weights, their average, the optimiser's moments, and the step
     network.npz     the averaged weights, for players; written with each state
     metrics.jsonl   all logged numbers; the TensorBoard event files contain the same
 
-Which positions a step learns from depends on nothing but the seed and the number of the step. So learning that was
-interrupted, even by ``kill -9``, ends with the same weights as learning that was not.
+Which positions a step learns from depends on nothing but the seed and the number of the step. So training that was
+interrupted, even by ``kill -9``, ends with the same weights as training that was not.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from rlgo.base.files import check_folder, make_folder
 from rlgo.features.planes import N_SYMMETRIES
 from rlgo.learning.batches import Batch, GameData, read_games
 from rlgo.learning.collection import is_held_out, read_collection
-from rlgo.network.network import ConvNetwork
-from rlgo.network.parameters import KINDS, Parameters, Shape, grown, new_parameters
+from rlgo.network.architecture import KINDS, Parameters, Shape, new_parameters, shape_of
+from rlgo.network.conv_network import ConvNetwork
 from train.console import Progress
 from train.knowledge.collect import origin, origin_of
 from train.locks import only_writer
-from train.network.measuring import measure
+from train.network.measure import measure
 from train.network.settings import NetworkSettings
 from train.runs.monitor import Monitor
 
@@ -41,16 +41,17 @@ _LOG_EVERY = 20  # steps whose losses are logged as their mean
 _FIRST_SEED = 0  # of new weights, behind the seed; those of steps are 1 and more
 
 
-class Plan(NamedTuple):
+class TrainingPlan(NamedTuple):
     """What is learned, from what, and how.
 
     Attributes
     ----------
     folders : folders of games, of any board sizes
-    shape, settings : how large the network is, and how it learns
+    shape : how large a new network is
+    settings : how it learns
     save_every : steps between two saved states
     most_tested : positions of held-out games by which it is measured then, of each board size
-    begin : the network to learn on from, of this shape or smaller (see `parameters.grown`); None: a new one
+    begin : the network to continue training; None: a new one
     """
 
     folders: Sequence[Path]
@@ -99,24 +100,26 @@ class Pool:
 
 
 class Learning:
-    """Learning in its folder: begun, or continued from its saved state.
+    """Training in its folder: begun, or continued from its saved state.
 
     session : the number of this start, from 1
     recent : the parts of the loss in the latest steps, to be logged
     saved : the step of the saved state, 0: none
 
-    Raises `RlgoError` if JAX is missing, for a bad state, or one of another network or other settings, and if `begin`
-    is larger than the network.
+    Raises `RlgoError` if JAX is missing, for a bad state, or one of another network or other settings.
     """
 
-    def __init__(self, plan: Plan, folder: Path, pool: Pool):
-        self.gradients = _gradients()
+    def __init__(self, plan: TrainingPlan, folder: Path, pool: Pool):
+        self._jax = _jax_network()
         self.plan, self.folder, self.pool = plan, folder, pool
-        self._step = self.gradients.make_step(plan.settings)
-        seed, begin = _seed_of(plan.settings), plan.begin
-        first = new_parameters(plan.shape, seed) if begin is None else grown(begin.parameters, plan.shape, seed)
+        self._step = self._jax.make_step(plan.settings)
         self.session, self.saved, self.recent = 0, 0, list[dict[str, float]]()
-        self._at = 0, self.gradients.first_state(first, plan.settings)  # one object: Ctrl-C comes at any time
+        first = new_parameters(plan.shape, _seed_of(plan.settings)) if plan.begin is None else plan.begin.parameters
+        self._at = 0, self._jax.first_state(first, plan.settings)  # one object: Ctrl-C comes at any time
+        self._plan_record = {
+            "shape": shape_of(first)._asdict(), "settings": plan.settings._asdict(), "positions": len(pool),
+            **({} if plan.begin is None else {"begin": _digest(first)}),
+        }  # fmt: skip
         self._file = folder / "state.npz"
         if self._file.is_file():
             self._load()
@@ -125,11 +128,11 @@ class Learning:
     def _load(self) -> None:
         meta, arrays = read_archive(self._file, "state of learning", FORMAT, VERSION)
         with intact(self._file, "a state of learning"):
-            if meta["plan"] != self._plan_record():
+            if meta["plan"] != self._plan_record:
                 raise RlgoError(
                     f"{self._file}: of other games, another network or other settings: expected a new --out"
                 )
-            self._at = int(meta["step"]), self.gradients.state_of(arrays, self.state)
+            self._at = int(meta["step"]), self._jax.state_of(arrays, self.state)
             self.session, self.saved, self.recent = int(meta["session"]), self.step, list(meta["recent"])
             lengths = dict(meta["lengths"])
         for path in [self.folder / "metrics.jsonl", *self.folder.glob("events.out.tfevents.*")]:
@@ -138,11 +141,6 @@ class Learning:
             else:  # written since
                 path.unlink(missing_ok=True)
 
-    def _plan_record(self) -> dict[str, Any]:
-        p = self.plan
-        begin = {} if p.begin is None else {"begin": _digest(p.begin.parameters)}
-        return {"shape": p.shape._asdict(), "settings": p.settings._asdict(), "positions": len(self.pool), **begin}
-
     @property
     def step(self) -> int:
         """The number of steps made."""
@@ -150,14 +148,13 @@ class Learning:
 
     @property
     def state(self) -> Any:
-        """The `gradients.State` after them."""
+        """The `loss.State` after them."""
         return self._at[1]
 
     def advance(self) -> None:
         """Make a step, and add the parts of its loss to `recent`."""
         batch = self.pool.batch(self.plan.settings, self.step + 1)
-        targets = self.gradients.targets_of(batch)
-        state, parts = self._step(self.state, batch.planes, targets)
+        state, parts = self._step(self.state, batch.planes, self._jax.targets_of(batch))
         self.recent = [*self.recent[-_LOG_EVERY + 1 :], {name: float(value) for name, value in parts.items()}]
         self._at = self.step + 1, state
 
@@ -168,24 +165,24 @@ class Learning:
         return ConvNetwork(weights, made | origin() | {"games": self.pool.origins})
 
     def save(self, monitor: Monitor) -> None:
-        """Write the network, and then the state from which learning goes on."""
+        """Write the network, and then the state from which training continues."""
         self.network().save(self.folder / "network.npz")
         meta = {
-            "format": FORMAT, "version": VERSION, "plan": self._plan_record(), "step": self.step,
+            "format": FORMAT, "version": VERSION, "plan": self._plan_record, "step": self.step,
             "session": self.session, "recent": self.recent, "lengths": monitor.lengths(),
         }  # fmt: skip
-        write_archive(self._file, meta, self.gradients.arrays_of(self.state))
+        write_archive(self._file, meta, self._jax.arrays_of(self.state))
         self.saved = self.step
 
 
-def learn(plan: Plan, folder: Path, progress: bool = True) -> ConvNetwork:
-    """Learn a network, or go on with it; its state is saved regularly, and when Ctrl-C ends it.
+def learn(plan: TrainingPlan, folder: Path, progress: bool = True) -> ConvNetwork:
+    """Train a network, or continue; its state is saved regularly, and when Ctrl-C ends it.
 
     Raises
     ------
     RlgoError : if JAX is missing, the games cannot be read, or the folder cannot be written or is in use
     """
-    _gradients()
+    _jax_network()
     check_folder(folder, "--out")
     pool, tested = Pool(plan.folders, lam=plan.settings.lam), Pool(plan.folders, held_out=True)
     make_folder(folder)
@@ -231,10 +228,10 @@ def _seed_of(settings: NetworkSettings) -> int:
     return int(np.random.SeedSequence((settings.seed, _FIRST_SEED)).generate_state(1, np.uint64)[0])
 
 
-def _gradients() -> Any:
+def _jax_network() -> Any:
     """Import what needs JAX. RlgoError if it is missing."""
     try:
-        from train.network import gradients
+        from train.network import loss
     except ImportError:
         raise RlgoError("learning a network needs JAX and Optax: pip install 'rlgo[network]'") from None
-    return gradients
+    return loss

@@ -1,4 +1,4 @@
-"""What a network is, and what it says about a position, as text."""
+"""A network, and its outputs for a position, as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rlgo.go.board import BLACK, PASS, new_board
 from rlgo.go.draw import board_text, values_text
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
-from rlgo.network.network import ConvNetwork
+from rlgo.network.conv_network import ConvNetwork
 from train.knowledge.collect import origin_text
 
 
@@ -29,7 +29,7 @@ def describe(network: ConvNetwork) -> str:
 
 
 def show_position(network: ConvNetwork, moves: Sequence[str], size: int, komi: float, unicode: bool = True) -> str:
-    """Draw the policy and the owners of the points after some moves.
+    """Draw the policy and the ownership after some moves.
 
     moves : vertices, from the empty board on. RlgoError for an illegal one
     """

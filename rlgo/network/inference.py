@@ -1,9 +1,9 @@
-"""The layers of the network: from planes to a policy, a value, a score and the owners of the points.
+"""Compiled inference: from planes to a policy, a value, a score and ownership.
 
 Start reading at `evaluate`. The network is fully convolutional, so that it fits all board sizes; residual blocks are
 those of He et al. 2016, "Deep residual learning for image recognition", and Silver et al. 2017, without normalisation;
-global pooling, and score and ownership as teachers of the value, are those of Wu 2019, "Accelerating self-play learning
-in Go", Sections 3.3 and 4.1. For K planes and C channels, the equations are
+global pooling, and score and ownership as auxiliary targets, are those of Wu 2019, "Accelerating self-play learning in
+Go", Sections 3.3 and 4.1. For K planes and C channels, the equations are
 
     x_0     = relu(stem * planes + stem_bias)
     h       = relu(conv_2k * x_k + conv_bias_2k)
@@ -11,7 +11,7 @@ in Go", Sections 3.3 and 4.1. For K planes and C channels, the equations are
     P, G, V = head' x_B + head_bias
     logits  = policy . relu(P + policy_pool' pooled(relu(G))),   pass = pass_move . pooled(relu(G)) + pass_bias
     win, score = result' relu(hidden' pooled(relu(V)) + hidden_bias) + result_bias
-    owners  = tanh(ownership . relu(V))
+    owned   = tanh(ownership . relu(V))
 
 where * is a convolution with 3x3 points, which `winograd.py` computes in a third of its multiplications. Positions are
 evaluated one by one. What is stored for each point is a grid, see there.
@@ -25,28 +25,23 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.compiler.jit import copy_record, njit
-from rlgo.features.planes import (
-    KO,
-    KOMI_UNIT,
-    LIBERTY_CLASSES,
-    RECENT,
-    PlaneTools,
-    new_plane_tools,
-    write_constant,
-    write_ladders,
-    write_last_moves,
-    write_liberties,
-    write_points,
-    write_stones,
-)
-from rlgo.go.board import BLACK
+from rlgo.features.planes import PlaneTools, new_plane_tools, plane_writer
 from rlgo.go.positions import PositionArrays, new_positions
-from rlgo.network.parameters import N_PLANES, N_POOLED, Parameters, shape_of
+from rlgo.network.architecture import (
+    HISTORY,
+    KINDS,
+    MEAN_SIZE,
+    N_PLANES,
+    N_POOLED,
+    SCORE_UNIT,
+    SIZE_UNIT,
+    Parameters,
+    shape_of,
+)
 from rlgo.network.winograd import convolve, first_of, multiply, new_grid, new_products, padded, transform
 
-SCORE_UNIT = 20.0  # points of score that are 1
-_MEAN_SIZE, _SIZE_UNIT = 14.0, 10.0  # of the second pooled number (Wu 2019, Section 3.3)
 _LEAST = np.float32(-3.0e38)
+_write_planes = plane_writer(KINDS)
 
 
 class Layers(Parameters):
@@ -83,7 +78,7 @@ class LayerScratch(NamedTuple):
     products : scratch of convolutions
     pooled, bias : float32, the results of `pool`, and what is made of them
     logits : float32[N + 1], the policy before a softmax, row by row from A1, the pass last
-    owners : float32[N], 1 for points of the side to play, -1 for those of its opponent
+    ownership : float32[N], 1 for points of the side to play, -1 for those of its opponent
     result : float32[2], the logit of P(the side to play wins), and its score in points
     """
 
@@ -97,7 +92,7 @@ class LayerScratch(NamedTuple):
     pooled: np.ndarray
     bias: np.ndarray
     logits: np.ndarray
-    owners: np.ndarray
+    ownership: np.ndarray
     result: np.ndarray
 
 
@@ -107,13 +102,11 @@ class NetworkScratch(NamedTuple):
     Attributes
     ----------
     position : `PositionArrays` of one position
-    constant : float32[1], the value of a plane that is the same everywhere
     tools : `PlaneTools`
     layers : `LayerScratch`
     """
 
     position: PositionArrays
-    constant: np.ndarray
     tools: PlaneTools
     layers: LayerScratch
 
@@ -135,10 +128,7 @@ def new_layer_scratch(size: int, layers: Layers) -> LayerScratch:
 
 def new_network_scratch(size: int, layers: Layers) -> NetworkScratch:
     """Make the scratch of one thread."""
-    constant = np.zeros(1, np.float32)
-    return NetworkScratch(
-        new_positions(1, size, RECENT), constant, new_plane_tools(size), new_layer_scratch(size, layers)
-    )
+    return NetworkScratch(new_positions(1, size, HISTORY), new_plane_tools(size), new_layer_scratch(size, layers))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -148,7 +138,7 @@ def new_network_scratch(size: int, layers: Layers) -> NetworkScratch:
 
 @njit
 def evaluate(w, s):
-    """Evaluate the position whose planes are in `s.planes`; results are in `s.logits`, `s.owners` and `s.result`.
+    """Evaluate the position whose planes are in `s.planes`; results are in `s.logits`, `s.ownership` and `s.result`.
 
     w, s : `Layers` and `LayerScratch`
     """
@@ -208,7 +198,7 @@ def pool(y, start, n, size, pooled):
                 pooled[np.uint64(2 * n + j)] = max(pooled[np.uint64(2 * n + j)], y[np.uint64(p), np.uint64(start + j)])
     for j in range(n):
         pooled[j] /= np.float32(size * size)
-        pooled[n + j] = pooled[j] * np.float32((size - _MEAN_SIZE) / _SIZE_UNIT)
+        pooled[n + j] = pooled[j] * np.float32((size - MEAN_SIZE) / SIZE_UNIT)
 
 
 @njit
@@ -249,7 +239,7 @@ def give_policy(w, s, size):
 
 @njit
 def give_result(w, s, size):
-    """Compute the logit of a win, the score and the owners of the points from the channels V."""
+    """Compute the logit of a win, the score and the ownership from the channels V."""
     n, n_hidden = len(w.ownership), len(w.hidden_bias)
     rectify(s.heads[:, 2 * n : 3 * n], w.head_bias[2 * n :], size, s.heads[:, 2 * n : 3 * n])
     pool(s.heads, 2 * n, n, size, s.pooled)
@@ -262,7 +252,7 @@ def give_result(w, s, size):
     for row in range(size):
         first = first_of(row, size)
         for col in range(size):
-            s.owners[row * size + col] = math.tanh(dot(w.ownership, s.heads[first + col, 2 * n :]))
+            s.ownership[row * size + col] = math.tanh(dot(w.ownership, s.heads[first + col, 2 * n :]))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -297,34 +287,13 @@ def set_position(b, last, last_but_one, komi, s):
 
 
 @njit
-def write_planes(arrays, s):
-    """Write the planes of `parameters.KINDS`, in that order, of one position; arrays : `PositionArrays`, [1]."""
-    out, tools, at = s.layers.planes, s.tools, 0
-    write_stones(arrays, 0, at, out)
-    at += 2
-    s.constant[0] = 1.0
-    write_constant(s.constant, at, out)
-    at += 1
-    write_liberties(arrays, at, out, tools.marks)
-    at += LIBERTY_CLASSES
-    write_points(arrays, KO, at, out, tools.zobrist)
-    at += 1
-    write_last_moves(arrays, RECENT, at, out)
-    at += RECENT
-    write_ladders(arrays, at, out, tools.zobrist, tools.ladders)
-    at += 2
-    s.constant[0] = (-1.0 if arrays.boards[0].to_play == BLACK else 1.0) * arrays.komi[0] / KOMI_UNIT
-    write_constant(s.constant, at, out)
-
-
-@njit
 def evaluate_board(b, last, last_but_one, komi, w, s):
     """Evaluate the position on a board; see `set_position` and `evaluate`.
 
     s : `NetworkScratch`, whose `layers` hold the results
     """
     set_position(b, last, last_but_one, komi, s)
-    write_planes(s.position, s)
+    _write_planes(s.position, s.layers.planes, s.tools)
     evaluate(w, s.layers)
 
 
@@ -332,12 +301,12 @@ def evaluate_board(b, last, last_but_one, komi, w, s):
 def evaluate_planes(planes, w, s, outputs):
     """Evaluate positions by their planes, float32[n, K, size, size].
 
-    s : `LayerScratch`; outputs : its `logits`, `owners` and `result`, with a row for each position
+    s : `LayerScratch`; outputs : its `logits`, `ownership` and `result`, with a row for each position
     """
-    logits, owners, result = outputs
+    logits, ownership, result = outputs
     for i in range(len(planes)):
         s.planes[0] = planes[i]
         evaluate(w, s)
         logits[i] = s.logits
-        owners[i] = s.owners
+        ownership[i] = s.ownership
         result[i] = s.result

@@ -12,7 +12,7 @@ import numpy as np
 
 from rlgo.base.errors import RlgoError
 from rlgo.learning.batches import GameData
-from rlgo.network.network import ConvNetwork
+from rlgo.network.conv_network import ConvNetwork
 from train.console import table
 
 _BATCH = 512
@@ -87,7 +87,7 @@ def measures_table(found: Sequence[tuple[str, Measures]]) -> str:
     if not found:
         raise RlgoError("games: expected some that are held out")
     header = [
-        "games", "positions", "policy", "least", "top 1", "top 5", "value", "right", "score", "owners",
+        "games", "positions", "policy", "least", "top 1", "top 5", "value", "right", "score", "ownership",
     ]  # fmt: skip
     rows = [
         [
