@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Annotated, NamedTuple
 
 from rlgo.base.bounds import Choice, Key, Needs, Number, OrWord, Whole, checked, needs
-from rlgo.base.resources import list_shipped_networks
+from rlgo.base.resources import SHIPPED_NETWORKS
 from rlgo.base.settings import AT_LEAST_0, COUNT, COUNT_OR_0, MOST_PLIES, POSITIVE, PROBABILITY, THREADS
 
 NO_TRUNCATION = -1  # `Settings.truncate` for simulations that are played to the end
@@ -101,7 +101,7 @@ NO_NETWORK = "none"
 
 def is_own_network(file: str) -> bool:
     """Return whether a file has a network of ours, by its name, which may be that of a shipped one."""
-    return file.endswith(OWN_NETWORK) or file in list_shipped_networks()
+    return file.endswith(OWN_NETWORK) or file in SHIPPED_NETWORKS.files()
 
 
 def is_onnx_network(file: str) -> bool:

@@ -36,8 +36,8 @@ FLOORS = {
         ("config",),
         ("players",),
         ("arena", "play"),
-        ("runs", "knowledge"),
-        ("experiments", "bench", "playouts", "network"),
+        ("runs", "games"),
+        ("experiments", "bench", "network"),
         ("cli",),
     ),
 }

@@ -23,7 +23,7 @@ from random_play import random_game
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, save_weights
 from rlgo.learning.collection import read_collection
-from train.knowledge.shards import StudyGame, open_folder
+from train.games.shards import TrainingGame, open_folder
 from train.playouts.targets import load_targets
 
 
@@ -59,7 +59,7 @@ def write_targets(place: Path) -> list[str]:
     """Write the games whose positions are searched."""
     with open_folder(place / "games", {"kind": "imported", "size": 5}, {"versions": {}, "commit": ""}) as shards:
         for seed in range(9):
-            shards.add(StudyGame(seed + 1, 1.0, random_game(25, seed).moves))
+            shards.add(TrainingGame(seed + 1, 1.0, random_game(25, seed).moves))
     return ["playouts", "targets", "games", "--player=mc_rave,sims=20,memory_mb=1", "--positions=80", "--out=t.npz"]
 
 

@@ -30,7 +30,7 @@ from rlgo.learning.collection import is_held_out, read_collection
 from rlgo.network.network import ConvNetwork
 from rlgo.network.parameters import KINDS, Parameters, Shape, grown, new_parameters
 from train.console import Progress
-from train.knowledge.collect import origin, origin_of
+from train.games.collect import origin, origin_of
 from train.locks import only_writer
 from train.network.measuring import measure
 from train.network.settings import NetworkSettings

@@ -28,13 +28,13 @@ from mcts.settings import (
     is_onnx_network,
     is_own_network,
 )
-from rlgo.base.bounds import keys_of, needs
+from rlgo.base.bounds import keys_of
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import list_shipped_networks, nearest_size, shipped_calibration
+from rlgo.base.resources import SHIPPED_NETWORKS, SHIPPED_PATTERNS, nearest_size, shipped_calibration
 from rlgo.base.settings import DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, THREADS
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, shipped_weight_sizes
-from rlgo.moves.patterns import Patterns, find_patterns, load_patterns
+from rlgo.moves.patterns import Patterns, load_patterns
 from rlgo.moves.rollout import DefaultPolicy
 from rlgo.network.network import ConvNetwork
 from rlgo.play.calibration import read_calibration
@@ -67,7 +67,7 @@ from train.settings import Count, Within, group, key, nested_spec, section
 _SETTINGS = Settings(virtual_loss=1)  # of threads that share a tree
 _ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
-_NETWORKS = list_shipped_networks()
+_NETWORKS = SHIPPED_NETWORKS.files()
 
 
 def _keys_of(start: Settings | Resources, action_value: int | None = None) -> Any:
@@ -87,11 +87,6 @@ class SimulationKeys(Keys):
     seconds: Seconds = key(0.0, SECONDS)
     rollout: DefaultPolicy = group(DefaultPolicy())
     policy_file: settings.Path = POLICY_FILE
-    epsilon: Probability = key(
-        default_of(TreeSearch, "epsilon"),
-        "Probability of a uniformly random move of the default policy.",
-        needs=needs("default_policy", "rlgo"),
-    )
     weights: settings.Shipped = key(
         "",
         "The weights, where needed: a file, or the name of shipped weights; empty: the shipped ones of the most games, "
@@ -111,7 +106,6 @@ class SimulationKeys(Keys):
             seconds_or_none(self.seconds),
             resources=self.resources,
             default_policy=default_policy_of(self),
-            epsilon=self.epsilon,
             weights=self._load_weights(size),
             patterns=self._load_patterns(size),
             evaluator=self._load_network(),
@@ -144,12 +138,12 @@ class SimulationKeys(Keys):
         if self.weights:
             raise RlgoError(
                 f"weights = {self.weights}: not used with these settings; see heuristic, leaf_value, network and "
-                "default_policy"
+                "truncate"
             )
         return None
 
     def _needs_weights(self) -> bool:
-        return self.default_policy == "rlgo" or self.truncate != "never"
+        return bool(self.truncate != "never")
 
 
 @section
@@ -219,7 +213,7 @@ class TreeKeys(SimulationKeys):
             if self.patterns:
                 raise RlgoError(f"patterns = {self.patterns}: not used with heuristic = {self.heuristic}")
             return None
-        return loaded(load_patterns, find_patterns(self.patterns, size))
+        return loaded(load_patterns, SHIPPED_PATTERNS.find(self.patterns, size))
 
     def _needs_weights(self) -> bool:
         is_replaced = self._uses(Use.VALUE) or (self._is_own() and self.network_value == 1)

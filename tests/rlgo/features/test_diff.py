@@ -12,8 +12,8 @@ import pytest
 import weight_files
 
 from rlgo.base.errors import RlgoError
+from rlgo.features.conversion import convert
 from rlgo.features.diff import describe_difference, diff
-from rlgo.features.formats import convert
 from rlgo.features.weights import Weights, show, show_image
 
 PROVENANCE = {"seed": 1, "config": '[run]\nname = "a"\ngames = 3\n'}

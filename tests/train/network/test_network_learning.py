@@ -18,7 +18,7 @@ from rlgo.network.layers import SCORE_UNIT
 from rlgo.network.network import ConvNetwork, load_network
 from rlgo.network.parameters import KINDS, Parameters, Shape, new_parameters
 from train.cli.main import main
-from train.knowledge.collect import GamesPlan, play_games
+from train.games.collect import GamesPlan, play_games
 from train.network.learning import Learning, Plan, Pool, learn
 from train.network.measuring import measure
 from train.network.settings import NetworkSettings
