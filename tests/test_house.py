@@ -32,7 +32,7 @@ FLOORS = {
     ),
     "train": (
         ("stats", "checksums", "provenance", "locks", "console", "plots", "ray_cluster"),
-        ("settings",),
+        ("settings", "board_pictures"),
         ("config",),
         ("players",),
         ("arena", "play"),

@@ -32,7 +32,7 @@ from rlgo.features.shapes import Block, FeatureSet, Table, make_features
 from rlgo.features.windows import colors_of
 from rlgo.go.board import BLACK, BORDER, EMPTY, WHITE
 from rlgo.go.coords import from_row_col, to_vertex
-from rlgo.go.draw import shapes_image, shapes_text
+from rlgo.go.draw import shapes_text
 
 FORMAT, VERSION = "rlgo-weights", 3
 
@@ -309,14 +309,3 @@ def show(weights: Weights, top: int = 10, unicode: bool = True) -> str:
             captions.append(f"{weight:+.3f}{place}")
         parts.append(f"{block.name}\n\n{shapes_text(shapes, captions, unicode) or 'all 0'}")
     return "\n\n\n".join(parts)
-
-
-def show_image(weights: Weights, top: int = 10) -> np.ndarray:
-    """Draw the strongest shapes of each block as a row of a picture, uint8[height, width, 3], redder if stronger."""
-    rows = []
-    for block in weights.features.blocks:
-        shapes = strongest(weights, block, top)
-        largest = max((abs(w) for w, *_ in shapes), default=1.0)
-        rows.append(shapes_image([s for _, s, *_ in shapes], [w / largest for w, *_ in shapes], columns=top))
-    width = max(row.shape[1] for row in rows)
-    return np.concatenate([np.pad(r, ((0, 0), (0, width - r.shape[1]), (0, 0)), constant_values=255) for r in rows])

@@ -9,7 +9,19 @@ import typer
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_KOMI
-from train.cli.options import MOST_SHAPES, Force, Komi, Top, check_new, check_png, count, integer, one_of, option
+from train.cli.options import (
+    MOST_SHAPES,
+    Force,
+    Komi,
+    PngFile,
+    Top,
+    check_new,
+    check_picture,
+    count,
+    integer,
+    one_of,
+    option,
+)
 from train.console import unicode_output
 
 app = typer.Typer(help="Inspect, compare and convert weight files.")
@@ -37,21 +49,21 @@ def info(file: _File) -> None:
 def show(
     file: _File,
     top: Annotated[int, option("--top", "Shapes to draw of each block.", count(1, MOST_SHAPES))] = 10,
-    png: Annotated[Path | None, option("--png", "Draw them into this file, too.", metavar="FILE")] = None,
+    png: PngFile = None,
 ) -> None:
     """Draw the strongest shapes of each block."""
-    if png is not None:
-        check_png(png)
+    check_picture(png)
 
-    from rlgo.base.files import write_atomically
-    from rlgo.features.weights import load_weights, show_image
+    from rlgo.features.weights import load_weights
     from rlgo.features.weights import show as show_text
-    from rlgo.go.draw import png as encode_png
 
     weights = load_weights(file)
     print(show_text(weights, top, unicode_output()))
     if png is not None:
-        write_atomically(png, encode_png(show_image(weights, top)))
+        from train.board_pictures import shapes_figure
+        from train.plots import save_figure
+
+        save_figure(shapes_figure(weights, top), png)
 
 
 @app.command("import")
