@@ -18,7 +18,7 @@ from rlgo.go.coords import star_points, to_row_col
 from train.plots import make_figure
 
 _WOOD, _INK, _MARK = "#deb878", "#3c2d19", "#e63c32"
-_HIGH, _LOW = (205, 50, 45), (40, 90, 200)  # red: good for Black; blue: for White
+_HIGH, _LOW = "#cd322d", "#285ac8"  # red: good for Black; blue: for White
 _STONES = {BLACK: "#141414", WHITE: "#f5f5f5"}
 
 
@@ -36,6 +36,7 @@ def draw_board(
     last : the point of the last move, marked by a dot; PASS or None marks nothing
     """
     from matplotlib.collections import PatchCollection  # slow to load
+    from matplotlib.colors import to_rgb
     from matplotlib.patches import Circle
 
     rows, cols = colors.shape
@@ -44,7 +45,7 @@ def draw_board(
         spine.set_visible(False)
     if values is not None:
         tint = np.clip(2 * np.nan_to_num(values, nan=0.5) - 1, -1, 1)[..., None]
-        paint = np.concatenate([np.where(tint > 0, _HIGH, _LOW) / 255, np.abs(tint)], axis=-1)
+        paint = np.concatenate([np.where(tint > 0, to_rgb(_HIGH), to_rgb(_LOW)), np.abs(tint)], axis=-1)
         ax.imshow(paint, origin="lower", interpolation="none", extent=(-0.5, cols - 0.5, -0.5, rows - 0.5), zorder=1)
     beyond = 0.0 if is_whole else 0.5
     ax.hlines(range(rows), -beyond, cols - 1 + beyond, color=_INK, linewidth=0.7, zorder=2)
@@ -101,8 +102,7 @@ def values_figure(values: np.ndarray, low: float, high: float) -> Any:
     ax, empty = axes[0, 0], np.zeros(values.shape, np.uint8)
     draw_board(ax, empty, np.clip((values - low) / (high - low), 0, 1))
     write_values(ax, empty, values)
-    ends = [tuple(part / 255 for part in color) for color in (_LOW, _HIGH)]
-    shades = LinearSegmentedColormap.from_list("values", [ends[0], _WOOD, ends[1]])
+    shades = LinearSegmentedColormap.from_list("values", [_LOW, _WOOD, _HIGH])
     bar = figure.colorbar(ScalarMappable(Normalize(100 * low, 100 * high), shades), ax=ax, location="bottom")
     bar.set_label("P(Black wins), %")
     return figure

@@ -24,7 +24,7 @@ from rlgo.features.weights import Weights
 from rlgo.go.board import new_board
 from rlgo.learning.value import ValueFunction
 from train.board_pictures import png_of, shapes_figure, values_figure
-from train.console import optional_picture
+from train.console import message
 from train.plots import need_matplotlib
 
 # The first columns of TensorBoard's table of runs; other settings can be ticked there.
@@ -37,10 +37,12 @@ METRICS = (*(f"strength/win_rate_{name}" for name in ("shipped", "gnugo", "earli
 @cache
 def _can_draw() -> bool:
     """Return whether there is matplotlib; if not, the first call says so."""
-    with optional_picture():
+    try:
         need_matplotlib()
-        return True
-    return False
+    except RlgoError as error:
+        message(f"rlgo: no pictures: {error}")
+        return False
+    return True
 
 
 class Monitor:

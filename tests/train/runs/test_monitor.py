@@ -114,7 +114,7 @@ def test_without_matplotlib_there_are_no_pictures(finished, tmp_path, monkeypatc
             monitor.pictures(games, result.weights)
     monitor_module._can_draw.cache_clear()
     assert "V/after_each_first_move" not in everything(tmp_path)
-    assert capsys.readouterr().err == "rlgo: no picture: pictures need matplotlib: pip install 'rlgo[plot]'\n"
+    assert capsys.readouterr().err == "rlgo: no pictures: pictures need matplotlib: pip install 'rlgo[plot]'\n"
 
 
 # ---------------------------------------------------------------------------------------------
