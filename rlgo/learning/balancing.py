@@ -66,19 +66,13 @@ def new_score(size: int, policy: SoftmaxPolicy) -> Score:
 
 @njit
 def add_psi(b, tables, r, p, scale, score):
-    """Add scale * psi(s, p) to the gradient.
-
-    Returns log pi(s, p); or 1 if the policy never plays p, which adds nothing.
-    """
-    log_pi = 1.0
+    """Add scale * psi(s, p) to the gradient; nothing if the policy never plays p."""
     weigh_specials(b, tables, r)
     if p != PASS and b.color[p] == EMPTY and find_pi(b, tables, r, score) and score.pi[p] > 0.0:
-        log_pi = np.log(score.pi[p])
         for i in range(b.n_empty):
             q = np.int64(b.empties[np.uint64(i)])
             add_phi(b, r, q, scale * (np.float64(q == p) - score.pi[q]), score)
     forget_specials(b, r)
-    return log_pi
 
 
 @inline

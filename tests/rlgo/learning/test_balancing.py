@@ -103,12 +103,12 @@ def test_psi_is_the_gradient_of_log_pi(theta: np.ndarray):
     begin_softmax(b, tables, r)
     moves = policy(naive, last, None, theta.tolist())
     mean = sum(pi * vector(phi) for pi, phi in moves.values())
-    for p, (pi, phi) in moves.items():
+    for p, (_, phi) in moves.items():
         score.gradient[:] = 0
-        assert add_psi(b, tables, r, to_core(SIZE, p), 2.0, score) == pytest.approx(np.log(pi), abs=1e-3)
+        add_psi(b, tables, r, to_core(SIZE, p), 2.0, score)
         np.testing.assert_allclose(score.gradient, 2 * (vector(phi) - mean), atol=1e-3)
     score.gradient[:] = 0
-    assert add_psi(b, tables, r, PASS, 1.0, score) == 1.0  # it never passes here
+    add_psi(b, tables, r, PASS, 1.0, score)  # it never passes here
     assert not score.gradient.any()
 
 

@@ -20,7 +20,7 @@ SIZE = 5
     [
         ("truncate=-2", "truncate = -2"),
         ("truncate=soon", "truncate = "),
-        ("default=rlgo", "default_policy = rlgo: expected uniform, mogo or softmax"),
+        ("default=rlgo", 'default = "rlgo": expected one of "uniform", "mogo", "softmax"'),
         ("truncate=5,weights=none.npz", "none.npz"),
         ("workers=0", "workers = 0"),
         ("first=uct.toml,heuristic=rlgo", "prior_search = uct.toml: expected a td_search or dyna2 player"),
