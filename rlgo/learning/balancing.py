@@ -115,9 +115,11 @@ def add_phi(b, r, p, c, score):
 def add_simulations(boards, policy, r, rules, n, scales, score, rng):
     """Run n simulations from boards[0], and add the mean of scale * (z - c) * psi(s, a), summed over moves.
 
+    It is added to the gradient.
+
     scales : (c, scale of Black's moves, scale of White's moves)
 
-    It is added to the gradient. boards[1] is scratch. Returns the mean outcome.
+    boards[1] is scratch. Returns the mean outcome.
     """
     c, black, white = scales
     b = boards[1]

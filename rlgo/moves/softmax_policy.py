@@ -328,8 +328,12 @@ def follow_softmax(b, tables, r):
             shift -= np.uint32(2)
     if b.n_changed > 1:
         _free_chains(b, tables, r)
-    for i in range(b.n_changed):
-        _renew_around(b, tables, r, np.int64(b.changed[np.uint64(i)]))
+    for i in range(b.n_changed):  # the weights of the point and of the eight around it
+        s = np.int64(b.changed[np.uint64(i)])
+        for first in (s - stride - 1, s - 1, s + stride - 1):
+            for q in range(first, first + 3):
+                if b.color[np.uint64(q)] == EMPTY or q == s:
+                    _renew(b, tables, r, q)
     for q in (p, p - stride, p - 1, p + 1, p + stride):
         c = b.color[np.uint64(q)]
         if (c != EMPTY) & (c != BORDER):
@@ -349,16 +353,6 @@ def _free_chains(b, tables, r):
             _renew(b, tables, r, q)
     for i in range(1, b.n_changed):
         _see_ataris(b, r, np.int64(b.changed[np.uint64(i)]))
-
-
-@inline
-def _renew_around(b, tables, r, p):
-    """Renew the weights of p and the eight points around it."""
-    stride = np.int64(b.stride)
-    for first in (p - stride - 1, p - 1, p + stride - 1):
-        for q in range(first, first + 3):
-            if b.color[np.uint64(q)] == EMPTY or q == p:
-                _renew(b, tables, r, q)
 
 
 @njit
