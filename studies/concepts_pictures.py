@@ -17,9 +17,10 @@ from PIL import Image
 import rlgo
 from mcts import ALGORITHMS, TreeSearch
 from mcts.policies.rave import hand_selected_beta, minimum_mse_beta
-from rlgo.go.coords import COLUMNS, from_row_col, star_points, to_row_col, to_vertex
-from rlgo.go.draw import colors_of, picture
+from rlgo.go.coords import COLUMNS, from_row_col, to_vertex
+from rlgo.go.draw import colors_of
 from rlgo.learning.contributions import contributions
+from train.board_pictures import draw_board as draw_stones
 from train.plots import FIRST, INK, SECOND, light_frame, line_style, percent
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -38,10 +39,7 @@ def draw_board(
 ) -> None:
     """Draw stones and, in per cent, a map of values: blue at `low`, red at `high`. 3x3 stones are a shape."""
     n, is_whole = len(colors), len(colors) > 3
-    tint = None if values is None else np.clip((values - low) / (high - low), 0, 1)
-    stars = [to_row_col(p, n) for p in star_points(n)] if is_whole else []
-    pixels = picture(colors, tint, stars=stars, cell=36, whole=is_whole)
-    ax.imshow(pixels, extent=(-0.5, n - 0.5, -0.5, n - 0.5))
+    draw_stones(ax, colors, None if values is None else np.clip((values - low) / (high - low), 0, 1), is_whole=is_whole)
     for row, col in [] if values is None else np.argwhere(np.isfinite(values)):
         ground = {"boxstyle": "circle,pad=0.1", "facecolor": "w", "linewidth": 0, "alpha": 0.7}
         ax.text(col, row, f"{100 * values[row, col]:.0f}", ha="center", va="center", fontsize=8, bbox=ground)

@@ -8,8 +8,9 @@ import numpy as np
 from random_play import SIZE, random_game
 
 from rlgo.go.game import Game
+from rlgo.go.positions import move_lists
 from rlgo.moves import softmax
-from rlgo.moves.decisions import Decisions, GameTable, decisions_of, grow_tree
+from rlgo.moves.decisions import Decisions, TrainingGames, decisions_of, grow_tree
 from rlgo.moves.nested_shapes import known_shapes, make_tree
 from rlgo.moves.patterns import Patterns
 
@@ -19,28 +20,22 @@ def games_played() -> list[Game]:
     return [random_game(30, seed) for seed in range(20)]
 
 
-def table_of(games: list[Game]) -> GameTable:
-    """Games as a table, the first of them with two of its moves set up instead."""
-    setups = [games[0].moves[:2], *([] for _ in games[1:])]
-    moves = [game.moves[len(setup) :] for game, setup in zip(games, setups, strict=True)]
-
-    def starts(parts: list) -> np.ndarray:
-        return np.cumsum([0, *map(len, parts)])
-
-    def column(parts: list, i: int) -> np.ndarray:
-        return np.array([stone[i] for part in parts for stone in part], np.int64)
-
-    learned = np.ones(sum(map(len, moves)), np.uint8)
+def training_games(games: list[Game]) -> TrainingGames:
+    """Games to learn from, the first of them with two of its moves set up instead."""
+    first = Game(SIZE)
+    first.set_up(games[0].moves[:2])
+    for color, p in games[0].moves[2:]:
+        first.play(p, color)
+    lists = move_lists([first, *games[1:]])
+    learned = np.ones(len(lists.move), np.uint8)
     learned[5::7] = 0
-    return GameTable(
-        starts(setups), starts(moves), column(setups, 0), column(setups, 1), column(moves, 0), column(moves, 1), learned
-    )
+    return TrainingGames(lists, learned)
 
 
 @cache
-def learned_patterns() -> tuple[GameTable, Decisions, Patterns]:
+def learned_patterns() -> tuple[TrainingGames, Decisions, Patterns]:
     """Games, their decisions, and the patterns learned from them."""
-    games = table_of(games_played())
+    games = training_games(games_played())
     parents, codes, seen = known_shapes(grow_tree(games, SIZE, 20, 9, 50_000), 20)
     decisions = decisions_of(games, SIZE, make_tree(parents, codes))
     features, shapes = softmax.fit(decisions, parents, 1.0, 20)

@@ -32,12 +32,12 @@ FLOORS = {
     ),
     "train": (
         ("stats", "checksums", "provenance", "locks", "process", "console", "plots", "ray_cluster"),
-        ("settings",),
+        ("settings", "board_pictures"),
         ("config",),
         ("players",),
         ("arena", "play"),
-        ("runs", "knowledge"),
-        ("experiments", "bench", "playouts", "network"),
+        ("runs", "games"),
+        ("experiments", "bench", "network"),
         ("cli",),
     ),
 }

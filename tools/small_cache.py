@@ -20,7 +20,7 @@ from rlgo.compiler.jit import njit
 from rlgo.go.board import PASS, new_boards, play
 from rlgo.go.rules import zobrist
 from rlgo.moves.move_features import new_study
-from rlgo.moves.patterns import find_patterns, load_patterns, score_moves
+from rlgo.moves.patterns import load_patterns, score_moves
 from train.bench.measures import middle_game
 
 SIZE, POSITIONS, RUNS = 9, 250, 9
@@ -65,7 +65,7 @@ def seconds(run):
 
 def main() -> None:
     """Print nanoseconds a move, by kind of position and by how much of the cache is taken."""
-    strengths = load_patterns(find_patterns(sys.argv[1] if sys.argv[1:] else "")).strengths()
+    strengths = load_patterns(sys.argv[1] if sys.argv[1:] else "9x9").strengths()
     scratch, moves, x = new_study(SIZE), np.zeros(SIZE * SIZE + 1, np.int64), np.zeros(SIZE * SIZE + 1)
     for name, opening in (("empty", []), ("middle", [p for _, p in middle_game().moves])):
         boards, line = positions(opening, strengths, scratch, moves, x), f"{name:6}"

@@ -1,8 +1,8 @@
 """An rlgo network in a search: its policy as a prior, and its value for the leaves below the node.
 
 Start reading at `add_x`. The network is compiled into the simulations. It evaluates a node once that has enough visits
-(`Stage.after`), which spreads its cost over the simulations. The network itself is in `rlgo/network/inference.py`; how its
-value is used is in `mcts/leaves/values.py`.
+(`Stage.after`), which spreads its cost over the simulations. The network itself is in `rlgo/network/inference.py`; how
+its value is used is in `mcts/leaves/values.py`.
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ are at the root, next to the package.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from rlgo.base.bounds import Place
 from rlgo.base.errors import RlgoError, nearest, shown
@@ -38,31 +39,60 @@ def checkpoints_dir() -> Path:
     return _folder("checkpoints")
 
 
-def list_shipped_patterns() -> dict[str, Path]:
-    """List the shipped pattern files by name, such as ``9x9``."""
-    return {path.stem: path for path in sorted((checkpoints_dir() / "patterns").glob("*x*.npz"))}
+class Shipped(NamedTuple):
+    """The shipped files of one kind, which users name without folder and ending.
+
+    Attributes
+    ----------
+    folder : their place in a source tree
+    names : their names, as a pattern for `Path.glob`
+    what, all_of_them : nouns for errors: a ``weight file``; shipped ``weights``
+    """
+
+    folder: Path
+    names: str
+    what: str
+    all_of_them: str
+
+    def files(self) -> dict[str, Path]:
+        """List them by name, such as ``9x9``."""
+        folder = _folder(self.folder.parts[0]).joinpath(*self.folder.parts[1:])
+        return {path.stem: path for path in sorted(folder.glob(self.names))}
+
+    def for_size(self, size: int) -> Path:
+        """Find the one for a board size, or for the nearest size that has one. `RlgoError` if there is none."""
+        files = self.files()
+        if not files:
+            raise RlgoError(f"no shipped {self.all_of_them}: expected a {self.what}")
+        return files[nearest_size(size, files)]
+
+    def find(self, name: str | Path, size: int | None = None) -> Path:
+        """Find the file that a user names: any path, or the name of a shipped file with or without folder and ending.
+
+        With the folder allowed, the same command line works inside and outside a source tree. If there is a `size`, an
+        empty name stands for the shipped file that is the nearest. `RlgoError` if there is no such file.
+        """
+        if size is not None and not str(name):
+            return self.for_size(size)
+        path = user_path(str(name))
+        if os.path.isfile(path):  # `Path.is_file` raises an error for some names
+            return path
+        shipped = self.files()
+        stem = path.stem if path.suffix in (".npz", ".toml") else path.name
+        if stem in shipped and path.parent in (Path(), self.folder):
+            return shipped[stem]
+        problem = f"no such {self.what}"
+        if os.path.exists(path):
+            problem = f"expected a {self.what}, found a {'folder' if os.path.isdir(path) else 'device or a pipe'}"
+        hint = nearest(stem, shipped, f"shipped {self.all_of_them}: {', '.join(shipped)}")
+        raise RlgoError(f"{str(name) or shown('')}: {problem}; {hint}")
 
 
-def shipped_patterns(size: int) -> Path:
-    """Find the shipped pattern file for a board size, or for the nearest size that has one."""
-    files = list_shipped_patterns()
-    return files[nearest_size(size, files)]
-
-
-def shipped_softmax_policy() -> Path:
-    """Find the shipped softmax policy, which plays on boards of any size."""
-    path = checkpoints_dir() / "playouts" / "9x9.npz"
-    if not path.is_file():
-        raise RlgoError("no shipped softmax policy: expected the file of one")
-    return path
-
-
+SHIPPED_WEIGHTS = Shipped(Path("checkpoints"), "*x*-*.npz", "weight file", "weights")
+SHIPPED_PATTERNS = Shipped(Path("checkpoints/patterns"), "*x*.npz", "pattern file", "patterns")
+SHIPPED_NETWORKS = Shipped(Path("checkpoints/networks"), "*.npz", "network file", "networks")
+SHIPPED_POLICIES = Shipped(Path("checkpoints/playouts"), "*.npz", "file of a softmax policy", "policies")
 NO_NETWORK = "none"  # in specs, in place of the name of a network
-
-
-def list_shipped_networks() -> dict[str, Path]:
-    """List the shipped network files by name, such as ``9x9``."""
-    return {path.stem: path for path in sorted((checkpoints_dir() / "networks").glob("*.npz"))}
 
 
 def shipped_calibration(player: str, size: int) -> Path:
@@ -70,10 +100,10 @@ def shipped_calibration(player: str, size: int) -> Path:
 
     Raises `RlgoError` if the player has none.
     """
-    files = {path.stem: path for path in sorted((checkpoints_dir() / "calibration" / player).glob("*x*.npz"))}
-    if not files:
+    shipped = Shipped(Path("checkpoints/calibration", player), "*x*.npz", "calibration", "calibrations")
+    if not shipped.files():
         raise RlgoError(f"no shipped calibration of {player}: expected calibration = FILE or none")
-    return files[nearest_size(size, files)]
+    return shipped.for_size(size)
 
 
 def nearest_size(size: int, names: Iterable[str]) -> str:
@@ -86,49 +116,23 @@ def nearest_size(size: int, names: Iterable[str]) -> str:
     return min(names, key=lambda name: (abs(int(name.partition("x")[0]) - size), int(name.partition("x")[0])))
 
 
+def _configs(kind: str) -> Shipped:
+    return Shipped(Path("configs", kind), "*.toml", "config file", "configs")
+
+
 def list_configs(kind: str = "") -> list[str]:
     """List the names of the shipped configs, without ``.toml``.
 
     kind : "" for configs of runs, or the name of a subfolder, such as ``sweeps``
     """
-    return sorted(path.stem for path in (_folder("configs") / kind).glob("*.toml"))
+    return list(_configs(kind).files())
 
 
 def config_path(name: str | Path, kind: str = "") -> Path:
-    """Find the config file that a user names; see `find_file`.
+    """Find the config file that a user names; see `Shipped.find`.
 
     name : ``quick``, ``quick.toml``, ``configs/quick.toml``, or any other path
     kind : see `list_configs`
     """
     Place().check("path", name)
-    folder = Path("configs", kind)
-    shipped = {stem: _folder("configs") / kind / f"{stem}.toml" for stem in list_configs(kind)}
-    return find_file(name, shipped, folder, "config file", "configs")
-
-
-def find_file(name: str | Path, shipped: Mapping[str, Path], folder: Path, what: str, all_of_them: str) -> Path:
-    """Find the file that a user names: any path, or the name of a shipped file with or without folder and ending.
-
-    With the folder allowed, the same command line works inside and outside a source tree.
-
-    Parameters
-    ----------
-    shipped : the shipped files by name, without endings
-    folder : their place in a source tree: ``checkpoints``
-    what, all_of_them : nouns for the error: a ``weight file``; shipped ``weights``
-
-    Raises
-    ------
-    RlgoError : if there is no such file
-    """
-    path = user_path(str(name))
-    if os.path.isfile(path):  # `Path.is_file` raises an error for some names
-        return path
-    stem = path.stem if path.suffix in (".npz", ".toml") else path.name
-    if stem in shipped and path.parent in (Path(), folder):
-        return shipped[stem]
-    problem = f"no such {what}"
-    if os.path.exists(path):
-        problem = f"expected a {what}, found a {'folder' if os.path.isdir(path) else 'device or a pipe'}"
-    hint = nearest(stem, shipped, f"shipped {all_of_them}: {', '.join(shipped)}")
-    raise RlgoError(f"{str(name) or shown('')}: {problem}; {hint}")
+    return _configs(kind).find(name)

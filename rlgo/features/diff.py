@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.base.errors import RlgoError
-from rlgo.features.formats import convert, without_sharing
+from rlgo.features.conversion import convert, without_sharing
 from rlgo.features.weights import Weights, show
 
 _WIDTH = 44  # width of a metadata column; longer text is truncated

@@ -23,15 +23,16 @@ import numpy as np
 from rlgo.base.archive import read_archive, write_archive
 from rlgo.base.bounds import Choice, One, Place, Whole
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.resources import checkpoints_dir, find_file
+from rlgo.base.resources import SHIPPED_WEIGHTS
 from rlgo.base.settings import DEFAULT_KOMI, KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
 from rlgo.features.kinds import kind_of
+from rlgo.features.original import read_w, write_w
 from rlgo.features.rewriting import fuse, unshare
 from rlgo.features.shapes import Block, FeatureSet, Table, make_features
 from rlgo.features.windows import colors_of
 from rlgo.go.board import BLACK, BORDER, EMPTY, WHITE
 from rlgo.go.coords import from_row_col, to_vertex
-from rlgo.go.draw import shapes_image, shapes_text
+from rlgo.go.draw import shapes_text
 
 FORMAT, VERSION = "rlgo-weights", 3
 
@@ -152,11 +153,12 @@ def save_weights(path: str | Path, weights: Weights) -> None:
 
 
 def load_weights(path: str | Path, size: int | None = None) -> Weights:
-    """Read weights from a file.
+    """Read weights: a file of rlgo, one of the original, which ends in ``.w``, or shipped weights by name.
 
     Parameters
     ----------
-    path : the file
+    path : a path, or the name of shipped weights: ``9x9-1M``, ``9x9-1M.npz`` or ``checkpoints/9x9-1M.npz``. A file of
+        that name comes first. Empty: the shipped weights of the most games for boards of this `size`
     size : the required board size; None accepts any
 
     Raises
@@ -164,10 +166,13 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
     RlgoError : if the file is missing, damaged, not a weight file, of a newer version, or of another board size
 
     >>> import rlgo
-    >>> rlgo.load_weights(rlgo.shipped_weights(9), size=9)
+    >>> rlgo.load_weights("9x9-100M", size=9)
     <Weights 9x9 1x1+2x2+3x3 LI+LD: 63,303 weights, logistic, komi 7.5, 100,000,000 games>
     """
     Place().check("path", path)
+    path = find_weights(path, size)
+    if path.suffix == ".w":
+        return import_w(path, size)
     meta, arrays = read_archive(path, "weight file", FORMAT, VERSION)
     try:
         return _weights(meta, np.concatenate([np.zeros(1, np.float32), arrays["theta"]]), size)
@@ -175,6 +180,11 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
         raise RlgoError(f"{path}: damaged: expected {error.args[0]!r} in its metadata") from None
     except (RlgoError, TypeError, ValueError) as error:
         raise RlgoError(f"{path}: {error}") from None
+
+
+def find_weights(path: str | Path, size: int | None = None) -> Path:
+    """Find the file that `load_weights` reads. RlgoError if there is no such file."""
+    return shipped_weights(size) if size is not None and not str(path) else SHIPPED_WEIGHTS.find(path)
 
 
 def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weights:
@@ -190,9 +200,25 @@ def _weights(meta: dict[str, Any], theta: np.ndarray, size: int | None) -> Weigh
     )
 
 
+def import_w(
+    path: str | Path, size: int | None = None, komi: float = DEFAULT_KOMI, games: int = 0, value: str = "logistic"
+) -> Weights:
+    """Read a weight file of the original RLGO; see `original.read_w`.
+
+    komi, games, value : what the file does not record; see `Weights`
+    """
+    features, theta, provenance = read_w(path, size)
+    return Weights(features, theta, komi, value, games, provenance)
+
+
+def export_w(path: str | Path, weights: Weights) -> None:
+    """Write a weight file of the original RLGO; see `original.write_w`. It does not record komi, games and value."""
+    write_w(path, weights.features, weights.theta)
+
+
 def shipped_weight_sizes() -> list[int]:
     """List the board sizes that there are shipped weights for."""
-    names = (re.fullmatch(r"([0-9]+)x\1-.+", path.stem) for path in checkpoints_dir().glob("*.npz"))
+    names = (re.fullmatch(r"([0-9]+)x\1-.+", name) for name in SHIPPED_WEIGHTS.files())
     return sorted({int(name[1]) for name in names if name})
 
 
@@ -206,7 +232,7 @@ def shipped_weights(size: int) -> Path:
     '9x9-100M.npz'
     """
     size = board_size(size)
-    shipped = list(checkpoints_dir().glob(f"{size}x{size}-*.npz"))
+    shipped = [path for name, path in SHIPPED_WEIGHTS.files().items() if name.startswith(f"{size}x{size}-")]
     if not shipped:
         others = " or ".join(f"{n}x{n}" for n in shipped_weight_sizes())
         raise RlgoError(f"no shipped weights for board size {size}: expected {others}, or a weight file")
@@ -217,24 +243,6 @@ def _games_in_name(path: Path) -> int:
     """Return 200,000 for ``19x19-200k``: a file need not be read to know how many games it is from."""
     found = re.search(r"-(\d+)([kM])$", path.stem)
     return int(found[1]) * {"k": 1_000, "M": 1_000_000}[found[2]] if found else 0
-
-
-def find_weights(name: str | Path, size: int | None = None) -> Path:
-    """Find the weight file that a user names.
-
-    Parameters
-    ----------
-    name : a path, or the name of shipped weights: ``9x9-1M``, ``9x9-1M.npz`` or ``checkpoints/9x9-1M.npz``. A file of
-        that name comes first. Empty: the best shipped weights for boards of this `size`
-
-    Raises
-    ------
-    RlgoError : if there is no such file
-    """
-    if not str(name) and size is not None:
-        return shipped_weights(size)
-    shipped = {found.stem: found for found in sorted(checkpoints_dir().glob("*x*-*.npz"))}
-    return find_file(name, shipped, Path("checkpoints"), "weight file", "weights")
 
 
 def describe(weights: Weights) -> str:
@@ -301,14 +309,3 @@ def show(weights: Weights, top: int = 10, unicode: bool = True) -> str:
             captions.append(f"{weight:+.3f}{place}")
         parts.append(f"{block.name}\n\n{shapes_text(shapes, captions, unicode) or 'all 0'}")
     return "\n\n\n".join(parts)
-
-
-def show_image(weights: Weights, top: int = 10) -> np.ndarray:
-    """Draw the strongest shapes of each block as a row of a picture, uint8[height, width, 3], redder if stronger."""
-    rows = []
-    for block in weights.features.blocks:
-        shapes = strongest(weights, block, top)
-        largest = max((abs(w) for w, *_ in shapes), default=1.0)
-        rows.append(shapes_image([s for _, s, *_ in shapes], [w / largest for w, *_ in shapes], columns=top))
-    width = max(row.shape[1] for row in rows)
-    return np.concatenate([np.pad(r, ((0, 0), (0, width - r.shape[1]), (0, 0)), constant_values=255) for r in rows])

@@ -1,16 +1,13 @@
-"""Boards, shapes and maps of values as text, as SVG and as pixels.
+"""Boards, shapes and maps of values as text and as SVG.
 
-Start reading at `board_text`, `board_svg` and `board_image`.
+Start reading at `board_text` and `board_svg`; `train.board_pictures` draws them with matplotlib.
 
 *Colours* are uint8[rows, cols] of EMPTY, BLACK and WHITE, with the lowest row first, as everywhere in rlgo. `colors_of`
-extracts them from a board; a shape already is such an array. Pictures are uint8[height, width, 3], RGB with the highest
-row first, ready for TensorBoard; `png` makes a file of one.
+extracts them from a board; a shape already is such an array.
 """
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +15,7 @@ import numpy as np
 
 from rlgo.base.bounds import Whole
 from rlgo.base.errors import RlgoError, shown
-from rlgo.go.board import BLACK, EMPTY, PASS, WHITE, board_of
+from rlgo.go.board import BLACK, EMPTY, PASS, board_of
 from rlgo.go.coords import COLUMNS, Place, point_of, star_points, to_row_col, to_vertex
 
 HIDDEN, MOVE = 4, 5  # more codes, for text: outside the shape, and a move (BORDER: off the board)
@@ -252,202 +249,3 @@ def board_svg(position: Any, last: Place | None = None, values: np.ndarray | Non
     style = f'font-family="sans-serif" font-size="{0.36 * cell:g}" text-anchor="middle" fill="#3c2d19"'
     parts += [f'<text x="{left:g}" y="{top:g}" {style}>{label}</text>' for left, top, label in labels]
     return "\n".join([*parts, "</svg>"])
-
-
-# ---------------------------------------------------------------------------------------------
-# Pictures
-# ---------------------------------------------------------------------------------------------
-
-_WOOD = np.array([222, 184, 120], np.float64)
-_INK = np.array([60, 45, 25], np.float64)
-_HIGH, _LOW = np.array([205, 50, 45], np.float64), np.array([40, 90, 200], np.float64)  # red: good for Black
-_MARK = np.array([230, 60, 50], np.float64)
-_STONE = {BLACK: np.array([20, 20, 20], np.float64), WHITE: np.array([245, 245, 245], np.float64)}
-
-
-def board_image(
-    board: np.record, last: int | None = None, values: np.ndarray | None = None, cell: int = 24
-) -> np.ndarray:
-    """Draw a board as a picture, uint8[size * cell, size * cell, 3].
-
-    Parameters
-    ----------
-    board : a board record
-    last : the point of the last move, marked by a dot; PASS or None marks nothing
-    values : float[size, size], a map under the stones; see `picture`
-    cell : pixels from point to point
-    """
-    colors = colors_of(board)
-    mark = None if last is None or last == PASS else to_row_col(last, len(colors))
-    stars = [to_row_col(p, len(colors)) for p in star_points(len(colors))]
-    return picture(colors, values, mark, stars, cell)
-
-
-def values_image(values: np.ndarray, cell: int = 36, scale: tuple[float, float] | None = None) -> np.ndarray:
-    """Draw a map of values in per cent as a picture, uint8[height, size * cell, 3].
-
-    Parameters
-    ----------
-    values : float[size, size], P(Black wins); NaN for no value
-    cell : pixels from point to point
-    scale : the values that are blue and red, with a legend below the board, so that pictures can be compared; None:
-        the lowest and the highest one, so that small differences show, without a legend. Height is size * cell, and
-        two cells more for the legend
-    """
-    size = len(values)
-    low, high = (np.nanmin(values), np.nanmax(values)) if scale is None else scale
-    spread = ((values - low) / (high - low)).clip(0, 1) if high > low else np.full(values.shape, 0.5)
-    stars = [to_row_col(p, size) for p in star_points(size)]
-    image = picture(np.zeros(values.shape, np.uint8), spread, None, stars, cell, numbers=_in_percent(values))
-    if scale is None:
-        return image
-    steps = np.linspace(low, high, min(size, 5))
-    ground = np.full((1, size), np.nan)
-    ground[0, : len(steps)] = np.linspace(0, 1, len(steps))
-    numbers = np.full((1, size), -1)
-    numbers[0, : len(steps)] = _in_percent(steps)
-    legend = picture(np.zeros((1, size), np.uint8), ground, None, (), cell, whole=False, numbers=numbers)
-    gap = np.full((cell, image.shape[1], 3), 255, np.uint8)
-    return np.concatenate([image, gap, legend])
-
-
-def _in_percent(values: np.ndarray) -> np.ndarray:
-    """Return values as whole per cent of two digits; -1 for NaN."""
-    return np.rint(np.nan_to_num(100 * values, nan=-1)).clip(-1, 99).astype(int)
-
-
-def shapes_image(
-    shapes: Sequence[np.ndarray], values: Sequence[float] = (), columns: int = 10, cell: int = 24
-) -> np.ndarray:
-    """Draw small shapes as a picture, each on its own piece of wood.
-
-    Parameters
-    ----------
-    shapes : colours (see above), of any sizes
-    values : a number in [-1, 1] for each shape that tints its wood: red is good for Black, blue for White
-    columns : shapes in a row
-    cell : pixels from point to point
-    """
-    if not shapes:
-        return np.full((cell, cell, 3), 255, np.uint8)
-    side = max(max(shape.shape) for shape in shapes) * cell + cell // 2
-    columns = min(columns, len(shapes))
-    rows = -(-len(shapes) // columns)
-    image = np.full((rows * side, columns * side, 3), 255, np.uint8)
-    for i, shape in enumerate(shapes):
-        ground = np.full(shape.shape, values[i] / 2 + 0.5) if len(values) else None
-        part = picture(shape, ground, cell=cell, whole=False)
-        y, x = i // columns * side + cell // 4, i % columns * side + cell // 4
-        image[y : y + part.shape[0], x : x + part.shape[1]] = part
-    return image
-
-
-def picture(
-    colors: np.ndarray,
-    values: np.ndarray | None = None,
-    mark: tuple[int, int] | None = None,
-    stars: Sequence[tuple[int, int]] = (),
-    cell: int = 24,
-    whole: bool = True,
-    numbers: np.ndarray | None = None,
-) -> np.ndarray:
-    """Draw stones on wood: from the bottom, a map of values, the grid, numbers, the stones and a mark.
-
-    Parameters
-    ----------
-    colors : uint8[rows, cols]
-    values : float[rows, cols], P(Black wins): red towards 1, blue towards 0, plain wood for 0.5 and for NaN
-    mark : (row, col) of a dot on top, or of a ring if there is a number
-    stars : (row, col) of the star points
-    cell : pixels from point to point
-    whole : the picture is a whole board, so lines end at the outer points; otherwise they run to the edge
-    numbers : int[rows, cols], 0 to 99, written at points without a stone; -1 writes nothing
-
-    Returns
-    -------
-    uint8[rows * cell, cols * cell, 3]
-    """
-    n_rows, n_cols = colors.shape
-    image = np.empty((n_rows * cell, n_cols * cell, 3))
-    image[:] = _WOOD
-    if values is not None:
-        tint = np.clip(np.nan_to_num(np.flipud(values), nan=0.5) * 2 - 1, -1, 1)
-        tint = np.kron(tint, np.ones((cell, cell)))[..., None]
-        image += np.abs(tint) * (np.where(tint > 0, _HIGH, _LOW) - image)
-
-    ground = image.copy()
-
-    # A point is the middle of its cell.
-    thickness = max(1.0, cell / 24)
-    beyond = thickness if whole else cell
-    y, x = np.ogrid[0.5 : n_rows * cell, 0.5 : n_cols * cell]
-    inside_y = (y > cell / 2 - beyond) & (y < (n_rows - 0.5) * cell + beyond)
-    inside_x = (x > cell / 2 - beyond) & (x < (n_cols - 0.5) * cell + beyond)
-    horizontal = np.clip(thickness / 2 - np.abs(y % cell - cell / 2) + 0.5, 0, 1) * inside_x
-    vertical = np.clip(thickness / 2 - np.abs(x % cell - cell / 2) + 0.5, 0, 1) * inside_y
-    _blend(image, np.maximum(horizontal, vertical), _INK)
-
-    for row, col in stars:
-        _disc(image, row, col, 0.1 * cell, _INK, cell)
-    if numbers is not None:
-        for row, col in np.argwhere((numbers >= 0) & (colors == EMPTY)):
-            _number(image, ground, row, col, int(numbers[row, col]), cell)
-    for row, col in np.argwhere((colors == BLACK) | (colors == WHITE)):
-        color = int(colors[row, col])
-        _disc(image, row, col, 0.47 * cell, _INK, cell)
-        _disc(image, row, col, 0.47 * cell - thickness, _STONE[color], cell)
-    if mark is not None and numbers is not None:
-        _ring(image, *mark, 0.46 * cell, 2 * thickness, _INK, cell)  # the number stays legible
-    elif mark is not None:
-        _disc(image, *mark, 0.16 * cell, _MARK, cell)
-    return np.rint(image).astype(np.uint8)
-
-
-def _blend(image: np.ndarray, cover: np.ndarray, color: np.ndarray) -> None:
-    image += cover[..., None] * (color - image)
-
-
-# 3 x 5 pixels each, one bit a pixel; the top left pixel is the highest bit.
-_DIGITS = (0o75557, 0o26227, 0o71747, 0o71717, 0o55711, 0o74717, 0o74757, 0o71111, 0o75757, 0o75717)
-
-
-def _number(image: np.ndarray, ground: np.ndarray, row: int, col: int, number: int, cell: int) -> None:
-    """Draw two digits at a point, on bare ground."""
-    glyphs = np.zeros((7, 9))
-    for i, digit in enumerate(divmod(number, 10)):
-        bits = [_DIGITS[digit] >> k & 1 for k in range(14, -1, -1)]
-        glyphs[1:6, 1 + 4 * i : 4 + 4 * i] = np.reshape(bits, (5, 3))
-    pixels = np.kron(glyphs, np.ones((cell // 12, cell // 12)))
-    height, width = pixels.shape
-    top = image.shape[0] - (row + 1) * cell + (cell - height) // 2
-    left = col * cell + (cell - width) // 2
-    here = np.s_[top : top + height, left : left + width]
-    image[here] = ground[here]
-    _blend(image[here], pixels, _INK)
-
-
-def _disc(image: np.ndarray, row: int, col: int, radius: float, color: np.ndarray, cell: int) -> None:
-    """Draw an anti-aliased disc around a point: a pixel is covered as far as its centre lies inside."""
-    _ring(image, row, col, radius, radius, color, cell)
-
-
-def _ring(image: np.ndarray, row: int, col: int, radius: float, width: float, color: np.ndarray, cell: int) -> None:
-    top = image.shape[0] - (row + 1) * cell
-    part = image[top : top + cell, col * cell : (col + 1) * cell]
-    y, x = np.ogrid[0.5:cell, 0.5:cell]
-    distance = np.hypot(y - cell / 2, x - cell / 2)
-    _blend(part, np.clip(radius - distance + 0.5, 0, 1) * np.clip(distance - radius + width + 0.5, 0, 1), color)
-
-
-def png(image: np.ndarray) -> bytes:
-    """Encode a picture, uint8[height, width, 3], as the bytes of a PNG file."""
-    height, width, _ = image.shape
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    # Every line begins with its filter type; 0 is none.
-    lines = np.concatenate([np.zeros((height, 1), np.uint8), image.reshape(height, -1)], axis=1)
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines.tobytes(), 9)) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + body

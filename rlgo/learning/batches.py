@@ -29,9 +29,17 @@ from rlgo.features.planes import (
     see_superko,
 )
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE, new_board
-from rlgo.go.positions import HISTORY, IllegalMove, MoveLists, begin_game, place, places_of, replayed
+from rlgo.go.positions import HISTORY, IllegalMove, begin_game, place, places_of, replayed
 from rlgo.go.rules import zobrist
-from rlgo.learning.collection import Collection, has_search, is_held_out, learned_moves, read_collection, take_games
+from rlgo.learning.collection import (
+    Collection,
+    has_search,
+    is_held_out,
+    learned_moves,
+    move_lists_of,
+    read_collection,
+    take_games,
+)
 from rlgo.learning.returns import lambda_returns
 
 VIEWS = ("to_play", "black")
@@ -187,7 +195,7 @@ class GameData:
         self._dtype, self._view = plane_dtype(dtype, self.kinds), view
         self._numbers, self._z = a["number"], a["z"].astype(np.float32)
         self._weights = np.ones(len(chosen), np.float32) if half_life is None else 0.5 ** (age / half_life)
-        self._moves = _move_lists(a)
+        self._moves = move_lists_of(a)
         self._value = a["value"].astype(np.float32)
         self._return = lambda_returns(self._value, self._z, a["n_moves"], lam).astype(np.float32)
         self._visited = np.where(has_search(a), a["n_visited"], 0)
@@ -362,19 +370,6 @@ class Batches:
             yield self.data.take(which, symmetry[which])
 
 
-def _move_lists(a: dict[str, np.ndarray]) -> MoveLists:
-    """Return games as `replay` takes them, from the arrays of a collection."""
-
-    def starts(lengths: np.ndarray) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-    return MoveLists(
-        starts(a["n_moves"]), a["color"].astype(np.uint8), a["move"].astype(np.int16),
-        starts(a["n_setup"]), a["setup_color"].astype(np.uint8), a["setup_point"].astype(np.int16),
-        np.zeros(len(a["number"]), np.uint8), a["komi"].astype(np.float32),
-    )  # fmt: skip
-
-
 def read_games(
     folders: Any,
     kinds: Kinds = "alphago_zero",
@@ -404,7 +399,7 @@ def read_games(
     RlgoError : for a folder without games, damaged files, or boards of different sizes
 
     >>> import pathlib, rlgo, tempfile
-    >>> from train.knowledge.collect import GamesPlan, play_games
+    >>> from train.games.collect import GamesPlan, play_games
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder)
     ...     n = play_games(GamesPlan("mc_rave,sims=30,memory_mb=1", games=8, size=5), path, progress=False)

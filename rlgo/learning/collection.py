@@ -1,4 +1,4 @@
-"""Collections of games to learn from: the shards of folders, as `rlgo games` writes them, and how they are read.
+"""Collections of training games: the shards of folders, as `rlgo games` writes them, and how they are read.
 
 Start reading at `read_collection`. A shard is an archive (see `rlgo.base.archive`) with a few hundred games of one
 board size; docs/shards.md describes the file. Its arrays hold one number after another: for each game, for each stone
@@ -31,6 +31,7 @@ import numpy as np
 
 from rlgo.base.archive import intact, read_archive
 from rlgo.base.errors import RlgoError
+from rlgo.go.positions import MoveLists
 
 FORMAT, VERSION = "rlgo-games", 2
 HELD_OUT = 10  # one game in this many is held out
@@ -173,3 +174,16 @@ def _rows(lengths: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     n = lengths[wanted]
     shift = np.repeat(ends[wanted] - lengths[wanted] - (np.cumsum(n) - n), n)
     return np.arange(n.sum()) + shift
+
+
+def move_lists_of(a: Mapping[str, np.ndarray]) -> MoveLists:
+    """Return games as compiled code takes them, from the arrays of a collection."""
+
+    def starts(lengths: np.ndarray) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+    return MoveLists(
+        starts(a["n_moves"]), a["color"].astype(np.uint8), a["move"].astype(np.int16),
+        starts(a["n_setup"]), a["setup_color"].astype(np.uint8), a["setup_point"].astype(np.int16),
+        np.zeros(len(a["number"]), np.uint8), a["komi"].astype(np.float32),
+    )  # fmt: skip

@@ -10,30 +10,24 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.compiler.jit import compiling, njit
-from rlgo.go.board import PASS, clear, new_board, play
+from rlgo.go.board import PASS, new_board, play
+from rlgo.go.positions import MoveLists, begin_game
 from rlgo.moves.move_features import N_GROUPS, features_of, list_candidates, new_study, study
 from rlgo.moves.nested_shapes import GrowingTree, ShapeTree, find_shapes, new_growing_tree, see_shape
 
 _GAMES_AT_ONCE = 200
 
 
-class GameTable(NamedTuple):
-    """Games for compiled code, concatenated; G games, S stones set up and T moves.
+class TrainingGames(NamedTuple):
+    """Games to learn patterns from.
 
     Attributes
     ----------
-    first_setup, first_move : int64[G + 1], where each game's stones and moves begin
-    setup_color, setup_point : int64[S]
-    color, move : int64[T]; points or PASS
-    is_learned : uint8[T], whether to learn from the move
+    lists : their moves; M in all
+    is_learned : uint8[M], whether to learn from the move
     """
 
-    first_setup: np.ndarray
-    first_move: np.ndarray
-    setup_color: np.ndarray
-    setup_point: np.ndarray
-    color: np.ndarray
-    move: np.ndarray
+    lists: MoveLists
     is_learned: np.ndarray
 
 
@@ -71,17 +65,6 @@ def new_decisions(decisions: int, candidates: int) -> Decisions:
 
 
 @njit
-def begin_game(b, games, g, zobrist):
-    """Set up the first position of game g."""
-    clear(b, b.board_size)
-    for i in range(games.first_setup[g], games.first_setup[g + 1]):
-        b.to_play = games.setup_color[i]
-        b.ko = 0
-        play(b, games.setup_point[i], zobrist)
-    b.n_changed = b.n_passes = b.ko = 0
-
-
-@njit
 def turn(b, color):
     """Make it this colour's turn."""
     if b.to_play != color:
@@ -98,13 +81,14 @@ def describe_games(games, first, stop, tree, s, b, out):
 
     Returns the number of decisions. Moves that are not candidates, such as filling one's own eye, make none.
     """
-    moves = s.moves
+    lists, moves = games.lists, s.moves
     n_decisions, n_all = 0, 0
     for g in range(first, stop):
-        begin_game(b, games, g, s.zobrist)
+        begin_game(lists, g, b, s.zobrist)
         last_but_one, last = np.int64(PASS), np.int64(PASS)
-        for t in range(games.first_move[g], games.first_move[g + 1]):
-            turn(b, games.color[t])
+        for t in range(lists.first_move[g], lists.first_move[g + 1]):
+            played = np.int64(lists.move[t])
+            turn(b, np.int64(lists.color[t]))
             if games.is_learned[t]:
                 study(b, s)
                 n = list_candidates(b, moves)
@@ -112,7 +96,7 @@ def describe_games(games, first, stop, tree, s, b, out):
                 chosen = -1
                 for i in range(n):
                     p = moves[i]
-                    chosen = i if p == games.move[t] else chosen
+                    chosen = i if p == played else chosen
                     features_of(b, p, last_but_one, s)
                     out.move[n_all + i] = p
                     for group in range(N_GROUPS):
@@ -120,31 +104,31 @@ def describe_games(games, first, stop, tree, s, b, out):
                     out.shape[n_all + i] = tree.entries[s.around.entry[i]].number
                 if chosen >= 0:
                     out.chosen[n_decisions], out.game[n_decisions] = chosen, g
-                    out.ply[n_decisions] = t - games.first_move[g]
+                    out.ply[n_decisions] = t - lists.first_move[g]
                     n_all += n
                     n_decisions += 1
                     out.starts[n_decisions] = n_all
-            play(b, games.move[t], s.zobrist)
-            last_but_one, last = last, games.move[t]
+            play(b, played, s.zobrist)
+            last_but_one, last = last, played
     return n_decisions
 
 
 @njit
 def see_games(games, growing, often, rings, s, b):
     """Count the shapes around all candidates of the moves to learn from; see `nested_shapes.see_shape`."""
-    moves = s.moves
-    for g in range(len(games.first_move) - 1):
-        begin_game(b, games, g, s.zobrist)
-        for t in range(games.first_move[g], games.first_move[g + 1]):
-            turn(b, games.color[t])
+    lists, moves = games.lists, s.moves
+    for g in range(len(lists.first_move) - 1):
+        begin_game(lists, g, b, s.zobrist)
+        for t in range(lists.first_move[g], lists.first_move[g + 1]):
+            turn(b, np.int64(lists.color[t]))
             if games.is_learned[t]:
                 study(b, s)
                 for i in range(list_candidates(b, moves) - 1):
                     see_shape(moves[i], s.around, growing, often, rings)
-            play(b, games.move[t], s.zobrist)
+            play(b, np.int64(lists.move[t]), s.zobrist)
 
 
-def grow_tree(games: GameTable, size: int, often: int, rings: int, room: int) -> GrowingTree:
+def grow_tree(games: TrainingGames, size: int, often: int, rings: int, room: int) -> GrowingTree:
     """Find the shapes of at most `rings` rings seen at least `often` times, counting at most `room` shapes."""
     growing = new_growing_tree(room)
     with compiling(f"patterns, {size}x{size}"):
@@ -152,14 +136,14 @@ def grow_tree(games: GameTable, size: int, often: int, rings: int, room: int) ->
     return growing
 
 
-def decisions_of(games: GameTable, size: int, tree: ShapeTree) -> Decisions:
+def decisions_of(games: TrainingGames, size: int, tree: ShapeTree) -> Decisions:
     """Compute the features of the candidates of all moves to learn from."""
     s, b = new_study(size), new_board(size)
     parts: list[Decisions] = []
-    n_games = len(games.first_move) - 1
+    n_games = len(games.lists.first_move) - 1
     for first in range(0, n_games, _GAMES_AT_ONCE):
         stop = min(first + _GAMES_AT_ONCE, n_games)
-        most = int(games.first_move[stop] - games.first_move[first])
+        most = int(games.lists.first_move[stop] - games.lists.first_move[first])
         out = new_decisions(most, most * (size * size + 1))
         n = describe_games(games, first, stop, tree, s, b, out)
         end = out.starts[n]

@@ -23,7 +23,7 @@ import numpy as np
 
 from rlgo.base.archive import intact, read_archive, write_archive
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import find_file, list_shipped_patterns, shipped_patterns
+from rlgo.base.resources import SHIPPED_PATTERNS
 from rlgo.base.settings import DEFAULT_SIZE
 from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import njit
@@ -141,8 +141,14 @@ def save_patterns(path: str | Path, patterns: Patterns) -> None:
     write_archive(path, meta, arrays)
 
 
-def load_patterns(path: str | Path) -> Patterns:
-    """Read a pattern file. RlgoError if it is missing, damaged, not a pattern file, or has other features."""
+def load_patterns(name: str | Path, size: int | None = None) -> Patterns:
+    """Read patterns: a file, or shipped patterns by name, such as ``9x9``; see `resources.Shipped.find`.
+
+    size : if there is one, an empty name stands for the shipped patterns of this board size, or of the nearest one
+
+    RlgoError if it is missing, damaged, not a pattern file, or has other features.
+    """
+    path = SHIPPED_PATTERNS.find(name, size)
     meta, arrays = read_archive(path, "pattern file", FORMAT, VERSION)
     with intact(path, "a pattern file"):
         parents, codes, seen = arrays["parents"], arrays["codes"], arrays["seen"].astype(np.int64)
@@ -155,23 +161,6 @@ def load_patterns(path: str | Path) -> Patterns:
     if meta["features"] != list(FEATURES) or len(features) != len(FEATURES):
         raise RlgoError(f"{path}: patterns of other features than this rlgo's; train them anew")
     return Patterns(parents, codes, seen, _with_zero(shapes), _with_zero(features), size, provenance)
-
-
-def find_patterns(name: str | Path, size: int = DEFAULT_SIZE) -> Path:
-    """Find a pattern file by path or name.
-
-    Parameters
-    ----------
-    name : a path, or the name of shipped patterns, such as ``9x9``. Empty: the shipped patterns for this board
-        `size`, or for the nearest one that has any
-
-    Raises
-    ------
-    RlgoError : if there is no such file
-    """
-    if not str(name):
-        return shipped_patterns(size)
-    return find_file(name, list_shipped_patterns(), Path("checkpoints/patterns"), "pattern file", "patterns")
 
 
 def _with_zero(weights: np.ndarray) -> np.ndarray:

@@ -38,9 +38,8 @@ from rlgo.moves.softmax_policy import (
     softmax_fields,
 )
 
-UNIFORM, MOGO, LEARNED, SOFTMAX_POLICY = 0, 1, 2, 3
+UNIFORM, MOGO, SOFTMAX_POLICY = 0, 1, 3
 DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO, "softmax": SOFTMAX_POLICY}
-TREE_DEFAULT_POLICIES = {**DEFAULT_POLICIES, "rlgo": LEARNED}  # tree searches can also play by a value function
 
 # MoGo's rules are also in use where a tree search has them as its heuristic.
 _MOGO = Needs("default_policy = mogo", lambda keys: "mogo" in (keys.default_policy, getattr(keys, "heuristic", "")))
@@ -60,10 +59,9 @@ class DefaultPolicy(NamedTuple):
 
     kind: Annotated[
         int,
-        Choice(TREE_DEFAULT_POLICIES),
+        Choice(DEFAULT_POLICIES),
         Key(
-            "The default policy, which plays simulations to the end: MoGo's, uniformly random moves, a softmax or, in "
-            "a tree search, rlgo: by the weights.",
+            "The default policy, which plays simulations to the end: MoGo's, uniformly random moves, or a softmax.",
             name="default_policy",
             aliases="default",
         ),
@@ -81,11 +79,6 @@ class DefaultPolicy(NamedTuple):
         """Refuse the softmax policy without its tables, and tables for another policy."""
         if (self.kind == SOFTMAX_POLICY) != (self.softmax is not None):
             raise RlgoError("default policy: expected softmax tables for the kind softmax, and for no other")
-
-
-def check_kind(policy: DefaultPolicy) -> None:
-    """Raise `RlgoError` for the default policy that only tree searches have, LEARNED."""
-    Choice(DEFAULT_POLICIES).check("default policy", policy.kind)
 
 
 @cache

@@ -11,7 +11,7 @@ deviate where there is evidence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -81,7 +81,9 @@ def fit(
     -------
     feature_weights and shape_weights, float32, as in `patterns.Patterns`
     """
-    n_features = len(FEATURES) + 1
+    from scipy.optimize import minimize  # slow to load
+
+    n_features, last = len(FEATURES) + 1, 0.0
 
     def weights_of(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         features, shapes = w[:n_features].copy(), w[n_features:].copy()
@@ -89,42 +91,18 @@ def fit(
         add_parents(shapes, parents)
         return features, shapes
 
-    def likelihood_of(w: np.ndarray) -> tuple[float, np.ndarray]:
-        gradient = np.zeros(len(w))
-        by_feature, by_shape = gradient[:n_features], gradient[n_features:]
-        total = likelihood(decisions, *weights_of(w), by_feature, by_shape)
-        add_children(by_shape, parents)
-        by_feature[0] = by_shape[0] = 0.0
-        return total, gradient
-
-    n = max(1, len(decisions))
-    w = climb(likelihood_of, n_features + len(parents) + 1, l2, iterations, lambda total: report(total / n))
-    features, shapes = weights_of(w)
-    return features.astype(np.float32), shapes.astype(np.float32)
-
-
-def climb(
-    likelihood: Callable[[np.ndarray], tuple[float, np.ndarray]], n: int, l2: float, iterations: int,
-    report: Callable[[float], None], bounds: Sequence[tuple[float | None, float | None]] | None = None,
-) -> np.ndarray:  # fmt: skip
-    """Maximise a log-likelihood minus l2 / 2 * |w|^2 over the weights w, float64[n], by L-BFGS from 0.
-
-    likelihood : returns the log-likelihood of weights and its gradient
-    report : called after each iteration with the latest log-likelihood
-    bounds : bounds of each weight
-    """
-    from scipy.optimize import minimize  # slow to load
-
-    last = 0.0
-
     def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal last
-        last, gradient = likelihood(w)
+        gradient = np.zeros(len(w))
+        by_feature, by_shape = gradient[:n_features], gradient[n_features:]
+        last = likelihood(decisions, *weights_of(w), by_feature, by_shape)
+        add_children(by_shape, parents)
+        by_feature[0] = by_shape[0] = 0.0
         return l2 / 2 * float(w @ w) - last, l2 * w - gradient
 
     found = minimize(
-        loss, np.zeros(n), jac=True, method="L-BFGS-B", bounds=bounds,
-        options={"maxiter": iterations, "maxcor": 20}, callback=lambda _: report(last),
+        loss, np.zeros(n_features + len(parents) + 1), jac=True, method="L-BFGS-B",
+        options={"maxiter": iterations, "maxcor": 20}, callback=lambda _: report(last / max(1, len(decisions))),
     )  # fmt: skip
-    weights: np.ndarray = found.x
-    return weights
+    features, shapes = weights_of(found.x)
+    return features.astype(np.float32), shapes.astype(np.float32)

@@ -1,18 +1,18 @@
-"""A learned default policy: a softmax over local features, fast enough for simulations.
+"""A default policy that is learned: a softmax over local features (Silver & Tesauro 2009).
 
-From Silver & Tesauro 2009, "Monte-Carlo simulation balancing": P(a) = exp(x_a) / sum over all sensible moves b of
-exp(x_b), where x_a is the sum of the weights of a's features:
+It is a negative result. It was to play better simulations than MoGo's handcrafted rules, and it does not: the best of
+eight learned policies, by REINFORCE, wins 50 % against MoGo's with equal simulations, and 27.5 % (15.3 to 44.4) with
+equal time, as it plays less than half as many; no policy learned by simulation balancing won more than 42.5 %
+(docs/knowledge.md). MoGo's policy stays the default.
+
+P(a) = exp(x_a) / sum over all sensible moves b of exp(x_b), where x_a is the sum of the weights of a's features:
 
 * its *shape*: the 3x3 square around it, in which the four adjacent chains may be in atari;
 * on the eight points around the last move: another weight for the same shape, as an *answer*;
 * the flags of `FLAGS`, and self-atari.
 
-It is a negative result. The best of eight ways to learn the weights, REINFORCE, wins 50 % against MoGo's handcrafted
-policy with equal simulations, and 27.5 % (15.3 to 44.4) with equal time, as it plays less than half as many; no
-balanced policy won more than 42.5 % (docs/knowledge.md). MoGo's stays the default.
-
 Start reading at `draw_softmax`, then `_renew`; `SoftmaxPolicy` holds the learned weights. The gradient is in
-`rlgo/learning/balancing.py`, training and evaluation in the package `train.playouts`.
+`rlgo/learning/balancing.py`, learning from the positions of games in `train/games/playouts.py`.
 
 What makes it fast
 ------------------
@@ -27,7 +27,6 @@ What makes it fast
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,7 +34,7 @@ import numpy as np
 
 from rlgo.base.archive import intact, read_archive, write_archive
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import find_file, shipped_softmax_policy
+from rlgo.base.resources import SHIPPED_POLICIES
 from rlgo.compiler.jit import inline, njit, random_unit
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, in_atari, last_liberty, liberties_after
 from rlgo.go.mogo_patterns import neighbourhood
@@ -68,69 +67,6 @@ SYMMETRIES = [
 
 
 # ---------------------------------------------------------------------------------------------
-# Shapes
-# ---------------------------------------------------------------------------------------------
-
-
-class Shapes(NamedTuple):
-    """All shapes around a sensible move, up to rotation and reflection.
-
-    Attributes
-    ----------
-    codes : uint32[n + 1], the smallest code of each; [0] stands for none
-    shape_of : uint16[2^20], the shape of each code, 0 for codes that are no sensible moves
-    """
-
-    codes: np.ndarray
-    shape_of: np.ndarray
-
-
-@cache
-def all_shapes() -> Shapes:
-    """List all shapes, for a player whose own stones are coded as Black."""
-    codes = np.arange(_CODES, dtype=np.uint32)
-    colors = [codes >> 2 * i & 3 for i in range(8)]
-    atari = [codes >> 16 + i & 1 for i in range(4)]
-    least = codes.copy()
-    for turn in SYMMETRIES:
-        image = np.zeros(_CODES, np.uint32)
-        for i in range(8):
-            image |= colors[turn[i]] << 2 * i
-        for k, i in enumerate(ADJACENT):
-            image |= atari[ADJACENT.index(turn[i])] << 16 + k
-        np.minimum(least, image, out=least)
-    is_sensible, numbers = _is_sensible(colors, atari), np.zeros(_CODES, np.uint16)
-    known, shape_of = np.unique(least[is_sensible], return_inverse=True)
-    numbers[is_sensible] = shape_of + 1
-    found = Shapes(np.concatenate([np.zeros(1, np.uint32), known]), numbers)
-    for array in found:
-        array.flags.writeable = False
-    return found
-
-
-def _is_sensible(colors: list[np.ndarray], atari: list[np.ndarray]) -> np.ndarray:
-    """Return which codes can occur on a board and are sensible moves for the colour of code 1, ko aside."""
-    is_border = np.stack([c == BORDER for c in colors])
-    side = {
-        (axis, step): is_border[[i for i, at in enumerate(_PLACES) if at[axis] == step]].all(0)
-        for axis in (0, 1)
-        for step in (-1, 1)
-    }
-    on_board = ~(side[0, -1] & side[0, 1]) & ~(side[1, -1] & side[1, 1])
-    for i, (dy, dx) in enumerate(_PLACES):
-        on_board &= is_border[i] == (side.get((0, dy), False) | side.get((1, dx), False))
-    own = [colors[i] == 1 for i in ADJACENT]
-    enemy = [colors[i] == 2 for i in ADJACENT]
-    for k in range(4):
-        on_board &= own[k] | enemy[k] | (atari[k] == 0)
-    has_room = np.any([colors[i] == EMPTY for i in ADJACENT], 0)
-    breathes = np.any([np.where(own[k], atari[k] == 0, enemy[k] & (atari[k] == 1)) for k in range(4)], 0)
-    enemies = sum((colors[i] == 2).astype(int) for i in (0, 2, 5, 7)) + is_border.any(0)
-    is_eye = np.all([own[k] | is_border[i] for k, i in enumerate(ADJACENT)], 0) & (enemies < 2)
-    return on_board & (has_room | (breathes & ~is_eye))
-
-
-# ---------------------------------------------------------------------------------------------
 # The policy
 # ---------------------------------------------------------------------------------------------
 
@@ -158,37 +94,56 @@ class SoftmaxPolicy:
 
     Attributes
     ----------
-    theta : float32[K], weights of the shapes of `all_shapes`, extra weights of the same as answers, and of `OTHERS`
-    provenance : how they were learned: method, settings, targets, versions (JSON)
+    codes : uint32[n], the shapes around sensible moves, up to rotation and reflection: the smallest code of each,
+        ascending
+    theta : float32[K], weights of no shape and of these, extra weights of the same as answers, and of `OTHERS`
+    provenance : how they were learned: method, settings, games, versions (JSON)
     """
 
+    codes: np.ndarray
     theta: np.ndarray
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def tables(self) -> Tables:
         """Return the tables for simulations. Weights beyond their range are clipped."""
-        return make_tables(self.theta.astype(np.float64))
+        return make_tables(self.theta.astype(np.float64), shapes_by_code(self.codes))
 
 
-def n_weights() -> int:
-    """Return K, the number of weights."""
-    return 2 * len(all_shapes().codes) + len(OTHERS)
+def shapes_by_code(codes: np.ndarray) -> np.ndarray:
+    """Return the number of the shape that each code shows, from 1 on, uint16[2^20]; 0 for none of `codes`."""
+    every = np.arange(_CODES, dtype=np.uint32)
+    colors, atari = [every >> 2 * i & 3 for i in range(8)], [every >> 16 + k & 1 for k in range(4)]
+    least = every.copy()
+    for turn in SYMMETRIES:
+        image = np.zeros(_CODES, np.uint32)
+        for i in range(8):
+            image |= colors[turn[i]] << 2 * i
+        for k, i in enumerate(ADJACENT):
+            image |= atari[ADJACENT.index(turn[i])] << 16 + k
+        np.minimum(least, image, out=least)
+    numbers = np.zeros(_CODES, np.uint16)
+    numbers[codes] = np.arange(1, len(codes) + 1)
+    return numbers[least]
 
 
-def make_tables(theta: np.ndarray) -> Tables:
-    """Make the tables of weights, float64[K], in the order of `SoftmaxPolicy.theta`."""
-    shapes = all_shapes()
-    n = len(shapes.codes)
-    others = theta[2 * n :]
+def make_tables(theta: np.ndarray, shape_of: np.ndarray) -> Tables:
+    """Make the tables of weights, float64[K], in the order of `SoftmaxPolicy.theta`; shape_of : `shapes_by_code`."""
+    x, answers, others = split_weights(theta)
     tables = []
-    for x in (theta[:n], theta[:n] + theta[n : 2 * n]):
-        gamma = np.exp(np.clip(x, -_MOST_X, _MOST_X)) * _UNIT
+    for sums in (x, x + answers):
+        gamma = np.exp(np.clip(sums, -_MOST_X, _MOST_X)) * _UNIT
         gamma[0] = 0
-        tables.append(np.rint(gamma).astype(np.uint32)[shapes.shape_of])
+        tables.append(np.rint(gamma).astype(np.uint32)[shape_of])
     sets = np.arange(1 << len(FLAGS))
     flags = np.exp(sum(others[i] * (sets >> i + 1 & 1) for i in range(len(FLAGS) - 1)))
     self_atari = np.exp(np.clip(others[-1:], LEAST_SELF_ATARI, 0))
     return Tables(tables[0], tables[1], flags.astype(np.float64), self_atari.astype(np.float64))
+
+
+def split_weights(theta: np.ndarray) -> list[np.ndarray]:
+    """Return the weights of shapes, of the same as answers, [0] of both belonging to none, and of `OTHERS`."""
+    n = (len(theta) - len(OTHERS)) // 2
+    return np.split(theta, [n, 2 * n])
 
 
 def softmax_fields(points: int) -> list[tuple[Any, ...]]:
@@ -373,8 +328,12 @@ def follow_softmax(b, tables, r):
             shift -= np.uint32(2)
     if b.n_changed > 1:
         _free_chains(b, tables, r)
-    for i in range(b.n_changed):
-        _renew_around(b, tables, r, np.int64(b.changed[np.uint64(i)]))
+    for i in range(b.n_changed):  # the weights of the point and of the eight around it
+        s = np.int64(b.changed[np.uint64(i)])
+        for first in (s - stride - 1, s - 1, s + stride - 1):
+            for q in range(first, first + 3):
+                if b.color[np.uint64(q)] == EMPTY or q == s:
+                    _renew(b, tables, r, q)
     for q in (p, p - stride, p - 1, p + 1, p + stride):
         c = b.color[np.uint64(q)]
         if (c != EMPTY) & (c != BORDER):
@@ -394,16 +353,6 @@ def _free_chains(b, tables, r):
             _renew(b, tables, r, q)
     for i in range(1, b.n_changed):
         _see_ataris(b, r, np.int64(b.changed[np.uint64(i)]))
-
-
-@inline
-def _renew_around(b, tables, r, p):
-    """Renew the weights of p and the eight points around it."""
-    stride = np.int64(b.stride)
-    for first in (p - stride - 1, p - 1, p + stride - 1):
-        for q in range(first, first + 3):
-            if b.color[np.uint64(q)] == EMPTY or q == p:
-                _renew(b, tables, r, q)
 
 
 @njit
@@ -455,51 +404,41 @@ def seen_by(color, code):
 
 def save_softmax_policy(path: str | Path, policy: SoftmaxPolicy) -> None:
     """Write a policy file, atomically. Raises RlgoError if it cannot be written."""
-    codes = all_shapes().codes
     meta = {"format": FORMAT, "version": VERSION, "others": list(OTHERS), "provenance": policy.provenance}
-    shape, answer, others = np.split(policy.theta, [len(codes), 2 * len(codes)])
-    arrays = {"codes": codes[1:], "shape": shape[1:], "answer": answer[1:], "weights_of_others": others}
+    shape, answer, others = split_weights(policy.theta)
+    arrays = {"codes": policy.codes, "shape": shape[1:], "answer": answer[1:], "weights_of_others": others}
     write_archive(path, meta, arrays)
 
 
-def find_softmax_policy(name: str | Path) -> Path:
-    """Find a policy file by its path; ``9x9`` or an empty name stands for the shipped one.
+def load_softmax_policy(name: str | Path) -> SoftmaxPolicy:
+    """Read a policy: a file, or the shipped one by its name, ``9x9``, which plays on boards of any size.
 
-    Raises RlgoError if there is no such file.
+    RlgoError if it is missing, damaged, not a policy file, or has other features.
     """
-    path = shipped_softmax_policy()
-    if not str(name):
-        return path
-    return find_file(name, {path.stem: path}, Path("checkpoints/playouts"), "file of a softmax policy", "policies")
-
-
-def load_softmax_policy(path: str | Path) -> SoftmaxPolicy:
-    """Read a policy file. RlgoError if it is missing, damaged, not a policy file, or has other features."""
+    path = SHIPPED_POLICIES.find(name)
     meta, arrays = read_archive(path, "file of a softmax policy", FORMAT, VERSION)
     with intact(path, "a softmax policy"):
-        shape, answer, last = arrays["shape"], arrays["answer"], arrays["weights_of_others"]
-        provenance, codes, others = dict(meta["provenance"]), arrays["codes"], meta["others"]
+        codes, shape, answer, others = (arrays[n] for n in ("codes", "shape", "answer", "weights_of_others"))
         none = np.zeros(1, np.float32)
-        theta = np.concatenate([none, shape, none, answer, last]).astype(np.float32)
-        if not len(shape) == len(answer) == len(codes) or not np.isfinite(theta).all():
+        theta = np.concatenate([none, shape, none, answer, others]).astype(np.float32)
+        is_whole = len(shape) == len(answer) == len(codes) and codes.dtype == np.uint32 and codes.max() < _CODES
+        if not is_whole or (np.diff(codes.astype(np.int64)) <= 0).any() or not np.isfinite(theta).all():
             raise ValueError
-    if not np.array_equal(codes, all_shapes().codes[1:]) or others != list(OTHERS) or len(last) != len(OTHERS):
+        named, provenance = meta["others"], dict(meta["provenance"])
+    if named != list(OTHERS) or len(others) != len(OTHERS):
         raise RlgoError(f"{path}: a softmax policy of other features than this rlgo's; train it anew")
-    return SoftmaxPolicy(theta, provenance)
+    return SoftmaxPolicy(codes, theta, provenance)
 
 
 def describe(policy: SoftmaxPolicy) -> str:
     """Describe a softmax policy in a few lines: its weights, and how they were learned."""
-    made = policy.provenance
-    n = len(all_shapes().codes) - 1
+    n, made = len(policy.codes), policy.provenance
     lines = [f"{n:,} shapes, {n:,} answers, {len(OTHERS)} other features"]
-    lines += [
-        f"{weight:+6.2f}  {name}" for name, weight in zip(OTHERS, policy.theta[-len(OTHERS) :].tolist(), strict=True)
-    ]
+    lines += [f"{weight:+6.2f}  {name}" for name, weight in zip(OTHERS, split_weights(policy.theta)[2], strict=True)]
     if made:
         lines.append("learned by " + ", ".join(f"{key} {made[key]}" for key in made if key in _TOLD))
         lines += [f"{key} {value}" for key, value in made.items() if key in ("command", "commit")]
     return "\n".join(lines)
 
 
-_TOLD = ("method", "games", "moves", "positions", "alpha", "epochs", "simulations", "batch", "l2", "seed")
+_TOLD = ("method", "positions", "alpha", "epochs", "simulations", "batch", "seed")

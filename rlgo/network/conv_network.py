@@ -15,7 +15,7 @@ import numpy as np
 
 from rlgo.base.bounds import OrNone
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import find_file, list_shipped_networks
+from rlgo.base.resources import SHIPPED_NETWORKS
 from rlgo.base.settings import SEED
 from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import compiling
@@ -155,9 +155,4 @@ def load_network(path: str | Path) -> ConvNetwork:
     ...     print(error)
     missing.npz: no such network file; shipped networks: 13x13, 19x19, 9x9
     """
-    return ConvNetwork(*load_parameters(find_network(path)))
-
-
-def find_network(name: str | Path) -> Path:
-    """Find a network file by path or by the name of a shipped one. RlgoError if there is no such file."""
-    return find_file(name, list_shipped_networks(), Path("checkpoints/networks"), "network file", "networks")
+    return ConvNetwork(*load_parameters(SHIPPED_NETWORKS.find(path)))

@@ -66,7 +66,7 @@ from rlgo.learning.policy import choose_move, choose_move_by_both
 from rlgo.learning.scratch import Scratch, clear_tally, make_scratch
 from rlgo.learning.td import begin_episode, learn_game_unshared, record_move, step_size
 from rlgo.learning.value import all_afterstates, squash
-from rlgo.moves.rollout import DefaultPolicy, begin_rollout, check_kind, is_decided, is_hopeless, playout, step_rollout
+from rlgo.moves.rollout import DefaultPolicy, begin_rollout, is_decided, is_hopeless, playout, step_rollout
 from rlgo.play.player import (
     RESIGN,
     Candidate,
@@ -304,7 +304,6 @@ class TdSearch(Player):
         size = board_size(size)
         self.simulations, self.seconds = check_budget(simulations, seconds)
         SearchSettings(policy, learning, simulation, default)  # checks their types
-        check_kind(default)
         if learning.update != GAME:
             raise RlgoError('learning.update = "step": expected "game"; a search learns from whole simulations')
         self.name, self.sizes, self.resign = name, (size,), PROBABILITY.check("resign", resign)

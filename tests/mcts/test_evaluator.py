@@ -16,7 +16,6 @@ from mcts.settings import ALGORITHMS, Heuristic, Resources, Use
 from mcts.tree import edges_of, nodes_in
 from rlgo.base.budget import Budget
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import shipped_patterns
 from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.mogo_patterns import mogo_patterns
 from rlgo.go.positions import Positions
@@ -229,7 +228,7 @@ def test_learned_values_and_patterns_are_compiled():
     assert given.threads.batches is None
     np.testing.assert_array_equal(given.search(game).visits, by_heuristic.search(game).visits)
     # As a function, it answers what the heuristics compute.
-    value, patterns = ValueFunction(w), load_patterns(shipped_patterns(9))
+    value, patterns = ValueFunction(w), load_patterns("9x9")
     both = LearnedEvaluator(w, patterns)(Positions.of([game, game_after("C3", "B2")]))
     assert both["value"][0] == value.value(game)
     assert both["policy"][0][value_index(at("B2"))] == pytest.approx(patterns.probabilities([game.board])[0][at("B2")])

@@ -17,7 +17,7 @@ from rlgo.features.planes import planes
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
 from rlgo.learning.value import ValueFunction, sigma
-from rlgo.moves.patterns import find_patterns, load_patterns
+from rlgo.moves.patterns import load_patterns
 from rlgo.network.architecture import KINDS
 from rlgo.network.conv_network import ConvNetwork
 
@@ -72,7 +72,7 @@ def test_the_value_of_a_move_follows_from_its_probability(moves):
 
 def test_patterns_have_their_part_in_the_policy():
     """P ~ P_network^m P_patterns^(1 - m)."""
-    game, m, patterns = game_after("C3", "B2"), 0.25, load_patterns(find_patterns("9x9"))
+    game, m, patterns = game_after("C3", "B2"), 0.25, load_patterns("9x9")
     settings = SETTINGS._replace(heuristic=Heuristic.PATTERNS, network_policy=m)
     search = search_of(settings, patterns=patterns)
     set_root(search, game)

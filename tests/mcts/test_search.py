@@ -17,7 +17,6 @@ from tree_tools import (
     random_weights,
     replayed,
     set_root,
-    value_index,
 )
 
 from mcts.player import TreeSearch
@@ -26,7 +25,6 @@ from mcts.tree import edges_of
 from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.learning.value import ValueFunction
-from rlgo.moves.rollout import LEARNED, DefaultPolicy
 
 
 def test_each_algorithm_takes_the_best_action_by_its_own_value():
@@ -153,30 +151,6 @@ def test_v_of_a_finished_game_does_not_count():
     (passed,) = result.q[result.moves == PASS]  # this second pass ends the game
     assert passed == game.outcome == 1
     assert not np.isin(result.q[(result.visits > 0) & (result.moves != PASS)], (0, 1)).any()
-
-
-def test_the_learned_default_policy_is_greedy_by_v():
-    w, game = random_weights(), game_after("C3")
-    search = TreeSearch(
-        SIZE, ALGORITHMS["uct"], 1, default_policy=DefaultPolicy(LEARNED, mercy=False), weights=w, epsilon=0.0, seed=1
-    )
-    set_root(search, game)
-    value, checked = ValueFunction(w), 0
-    for _ in range(12):
-        search.simulate(game, 1)
-        path = path_of(search)
-        moves = path.moves[: path.n_moves].tolist()
-        for t in range(int(path.n_nodes), len(moves)):
-            now = replayed(game, moves[:t])
-            sensible = now.sensible_moves()
-            if moves[t] == PASS or moves[t] not in sensible:
-                continue
-            v = value.afterstates(now.board)
-            here = [v[value_index(p)] for p in sensible]
-            best = max(here) if now.to_play == BLACK else min(here)
-            assert v[value_index(moves[t])] == pytest.approx(best, abs=1e-4)
-            checked += 1
-    assert checked > 50
 
 
 def test_it_finds_what_decides_the_game():

@@ -15,12 +15,13 @@ from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Heuristic, Resources
 from mcts.tree import edges_of, nodes_in
 from rlgo.base.errors import RlgoError
+from rlgo.base.resources import SHIPPED_PATTERNS
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
 from rlgo.go.mogo_patterns import mogo_patterns
 from rlgo.learning.value import ValueFunction
 from rlgo.moves.move_features import FEATURES
-from rlgo.moves.patterns import Patterns, find_patterns, load_patterns
+from rlgo.moves.patterns import Patterns, load_patterns
 
 SCALE, SHIFT = 0.4, 0.4
 GAMES = [("C3", "B2", "C2", "B3", "B4"), ("C3", "B2", "C2", "B3", "B4", "A2", "B1"), ("C3", "PASS")]
@@ -150,15 +151,15 @@ def test_missing_patterns_are_refused():
 
 
 def test_patterns_are_found_by_size_or_by_name(tmp_path):
-    shipped = find_patterns("")
+    shipped = SHIPPED_PATTERNS.find("", 9)
     assert shipped.name == "9x9.npz"
     for name in ("9x9", "9x9.npz", "checkpoints/patterns/9x9.npz", str(shipped)):
-        assert find_patterns(name).samefile(shipped)
-    assert find_patterns("", 19) == find_patterns("", 5) == shipped
+        assert SHIPPED_PATTERNS.find(name).samefile(shipped)
+    assert SHIPPED_PATTERNS.find("", 19) == SHIPPED_PATTERNS.find("", 5) == shipped
     with pytest.raises(RlgoError, match=r"9x8: no such pattern file; "):
-        find_patterns("9x8")
+        load_patterns("9x8")
     with pytest.raises(RlgoError, match="expected a pattern file, found a folder"):
-        find_patterns(str(tmp_path))
+        load_patterns(str(tmp_path))
     assert load_patterns(shipped).size == 9
 
 

@@ -9,19 +9,20 @@ import numpy as np
 
 from oracles.naive import NaiveBoard, Point, liberties_after, on_board
 from rlgo.go.board import EMPTY
-from rlgo.moves.softmax_policy import all_shapes, n_weights
+from rlgo.moves.softmax_policy import load_softmax_policy, shapes_by_code
 
 STEPS = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if (dy, dx) != (0, 0)]
 ADJACENT = [(-1, 0), (0, -1), (0, 1), (1, 0)]  # in the order of their ataris
-# The numbers of all shapes by their codes, and the number of the first weight of no shape.
-SHAPES = {code: number for number, code in enumerate(all_shapes().codes.tolist()) if number}
-OTHER = 2 * len(all_shapes().codes)
+# The shipped policy, the numbers of its shapes by their codes, and the number of the first weight of no shape.
+POLICY = load_softmax_policy("9x9")
+SHAPE_OF, N_WEIGHTS = shapes_by_code(POLICY.codes), len(POLICY.theta)
+SHAPES = {code: number for number, code in enumerate(POLICY.codes.tolist(), 1)}
+OTHER = 2 * (len(SHAPES) + 1)
 
 
 def random_theta(seed: int = 1) -> np.ndarray:
-    theta = np.random.default_rng(seed).normal(0, 1, n_weights())
-    n = len(all_shapes().codes)
-    theta[[0, n]] = 0
+    theta = np.random.default_rng(seed).normal(0, 1, N_WEIGHTS)
+    theta[[0, OTHER // 2]] = 0
     theta[OTHER:] = 0.5, -0.7, 1.5, 2.0, -1.2
     return theta
 
@@ -52,7 +53,7 @@ def shape_code(board: NaiveBoard, p: Point) -> int:
 
 def features(board: NaiveBoard, p: Point, last: Point | None, before: Point | None) -> dict[int, float]:
     """phi(s, p) by the number of the weight."""
-    n, shape = len(all_shapes().codes), SHAPES[shape_code(board, p)]
+    n, shape = OTHER // 2, SHAPES[shape_code(board, p)]
     phi = {shape: 1.0}
 
     def near(q: Point | None) -> int:

@@ -53,7 +53,7 @@ WRONG = {
         (lambda: rlgo.Weights(FEATURES, THETA, komi=NAN), "komi = nan: expected"),
         (lambda: rlgo.Weights(None, THETA), "features = None: expected a FeatureSet"),
         (lambda: rlgo.shipped_weights("9x9"), "board size '9x9': expected 5 to 19"),
-        (lambda: rlgo.load_weights("nowhere.npz"), "nowhere.npz: cannot be read"),
+        (lambda: rlgo.load_weights("nowhere.npz"), "nowhere.npz: no such weight file; shipped weights: "),
         (lambda: rlgo.load_weights(3), "path = 3: expected a path"),
         (lambda: rlgo.load_weights("a\0b"), "path = 'a\\x00b': expected a path"),
         (lambda: rlgo.save_weights("x.npz", THETA), "expected a Weights"),

@@ -21,7 +21,7 @@ from rlgo.features.weights import load_weights, save_weights
 from train.arena.match import play_match
 from train.arena.results import read_results
 from train.experiments.results.files import RawResults, pair_line, read_raw, write_raw
-from train.knowledge import shards
+from train.games import shards
 from train.runs.folder import RunFolder
 
 
@@ -62,7 +62,7 @@ def _raw(place: Path) -> Path:
 
 
 def _shard(place: Path) -> Path:
-    games = [shards.StudyGame(n, n % 2, [(1 + i % 2, 8 + i) for i in range(20)]) for n in range(1, 20)]
+    games = [shards.TrainingGame(n, n % 2, [(1 + i % 2, 8 + i) for i in range(20)]) for n in range(1, 20)]
     meta = {"format": shards.FORMAT, "version": shards.VERSION, "recipe": {"size": 9}, "provenance": {}}
     write_archive(place / "000001.npz", meta, shards.pack(games))
     return place / "000001.npz"

@@ -26,8 +26,7 @@ from harness import Outcome, StressTest, main
 from tiny_runs import TINY
 from weight_files import some_weights
 
-from rlgo.features.formats import export_w
-from rlgo.features.weights import load_weights, save_weights
+from rlgo.features.weights import export_w, load_weights, save_weights
 from train.cli import main as cli
 from train.config import config_from_dict, to_toml
 from train.runs.folder import RunFolder

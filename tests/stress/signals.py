@@ -18,13 +18,10 @@ import numpy as np
 from harness import StressTest, main
 from broken_runs import often
 from kills import Variant, fork_fleets, trials_of
-from random_play import random_game
 
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, save_weights
 from rlgo.learning.collection import read_collection
-from train.knowledge.shards import StudyGame, open_folder
-from train.playouts.targets import load_targets
 
 
 def command(*argv: str) -> Variant:
@@ -55,19 +52,6 @@ def collected(place: Path) -> Any:
     return {name: repr(column.tolist()) for name, column in read_collection([place / "games"]).arrays.items()}
 
 
-def write_targets(place: Path) -> list[str]:
-    """Write the games whose positions are searched."""
-    with open_folder(place / "games", {"kind": "imported", "size": 5}, {"versions": {}, "commit": ""}) as shards:
-        for seed in range(9):
-            shards.add(StudyGame(seed + 1, 1.0, random_game(25, seed).moves))
-    return ["playouts", "targets", "games", "--player=mc_rave,sims=20,memory_mb=1", "--positions=80", "--out=t.npz"]
-
-
-def searched(place: Path) -> Any:
-    """Return the values of all positions."""
-    return load_targets(place / "t.npz").value.tolist()
-
-
 STRESS_TEST = StressTest(
     "signals",
     "Ctrl-C and SIGTERM at random moments of all commands that take long, then the same command",
@@ -85,7 +69,6 @@ STRESS_TEST = StressTest(
             "sweep": Variant(kill_sweep.write, kill_sweep.left, faults=(fork_fleets, often)),
             "experiment": kill_experiment.experiment(kill_experiment.CURVES),
             "games": Variant(write_collection, collected),
-            "playouts targets": Variant(write_targets, searched),
             "match --fast": command("match", "greedy,weights=a.npz", "random", "--size=5", "--fast", "--games=10_000"),
             "eval": command("eval", "a.npz", "b.npz", "--games=4_000"),
             "compare": command("compare", "a.npz", "b.npz", "--games=10_000"),

@@ -14,7 +14,7 @@ import pytest
 from rlgo.base.resources import version
 from rlgo.compiler.sources import sources_digest
 from train import provenance
-from train.knowledge.collect import origin
+from train.games.collect import origin
 
 
 def test_versions_of_what_computes_and_of_engines() -> None:

@@ -222,7 +222,7 @@ def minibatches(n: int) -> Numbers:
     """Measure positions per second in minibatches of n random games, with nine moves visited in each position."""
     from rlgo.learning.batches import read_games
     from train.arena.referee import Opinion
-    from train.knowledge.shards import StudyGame, open_folder
+    from train.games.shards import TrainingGame, open_folder
 
     visited = Opinion(0.5, tuple(range(11, 20)), tuple(range(9, 0, -1)))
     with tempfile.TemporaryDirectory() as name:
@@ -230,7 +230,7 @@ def minibatches(n: int) -> Numbers:
         with open_folder(path, {"kind": "bench", "size": 9, "komi": DEFAULT_KOMI}, {}) as folder:
             for number, moves in enumerate(random_moves(9, n, 2), 1):
                 opinions = dict.fromkeys(range(len(moves)), visited)
-                folder.add(StudyGame(number, 1.0, moves, opinions=opinions, komi=DEFAULT_KOMI))
+                folder.add(TrainingGame(number, 1.0, moves, opinions=opinions, komi=DEFAULT_KOMI))
         data = read_games(path, held_out=None)
 
     def run() -> tuple[float, ...]:
@@ -245,25 +245,23 @@ def moves_of_patterns(n: int) -> Numbers:
     """Measure candidate moves described per second, over a game repeated n times."""
     import numpy as np
 
-    from rlgo.base.resources import shipped_patterns
     from rlgo.go.board import new_board
-    from rlgo.moves.decisions import GameTable, describe_games, new_decisions
+    from rlgo.go.positions import move_lists
+    from rlgo.moves.decisions import TrainingGames, describe_games, new_decisions
     from rlgo.moves.move_features import new_study
     from rlgo.moves.nested_shapes import make_tree
     from rlgo.moves.patterns import load_patterns
 
-    patterns = load_patterns(shipped_patterns(9))
-    color, move = np.array(middle_game().moves, np.int64).T
-    starts, none = np.array([0, len(move)]), np.zeros(0, np.int64)
-    learned = np.ones(len(move), np.uint8)
-    games = GameTable(np.zeros(2, np.int64), starts, none, none, color.copy(), move.copy(), learned)
+    patterns = load_patterns("9x9")
+    lists = move_lists([middle_game()])
+    games = TrainingGames(lists, np.ones(len(lists.move), np.uint8))
     tree, s, board = make_tree(patterns.parents, patterns.codes), new_study(9), new_board(9)
-    out = new_decisions(len(move), 82 * len(move))
+    out = new_decisions(len(lists.move), 82 * len(lists.move))
 
     def run() -> tuple[float, ...]:
         for _ in range(n):
             describe_games(games, 0, 1, tree, s, board, out)
-        return (float(n * out.starts[len(move)]),)
+        return (float(n * out.starts[len(lists.move)]),)
 
     yield "pattern_moves_per_s", rates(run)[0]
 
@@ -289,8 +287,8 @@ def _network(size: int, channels: int, n: int) -> tuple[float, float]:
 
     from rlgo.features.planes import planes
     from rlgo.go.game import Game
-    from rlgo.network.conv_network import ConvNetwork
     from rlgo.network.architecture import KINDS, Shape
+    from rlgo.network.conv_network import ConvNetwork
 
     shape = Shape(channels=channels)
     network, game = ConvNetwork.new(shape, 1), Game(size)

@@ -9,7 +9,19 @@ import typer
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_KOMI
-from train.cli.options import MOST_SHAPES, Force, Komi, Top, check_new, check_png, count, integer, one_of, option
+from train.cli.options import (
+    MOST_SHAPES,
+    Force,
+    Komi,
+    PngFile,
+    Top,
+    check_new,
+    check_picture,
+    count,
+    integer,
+    one_of,
+    option,
+)
 from train.console import unicode_output
 
 app = typer.Typer(help="Inspect, compare and convert weight files.")
@@ -28,32 +40,30 @@ def _out(default: str) -> typer.models.OptionInfo:
 @app.command("info")
 def info(file: _File) -> None:
     """Print the contents and provenance of a weight file."""
-    from rlgo.features.formats import load_any
-    from rlgo.features.weights import describe
+    from rlgo.features.weights import describe, load_weights
 
-    print(describe(load_any(file)))
+    print(describe(load_weights(file)))
 
 
 @app.command("show")
 def show(
     file: _File,
     top: Annotated[int, option("--top", "Shapes to draw of each block.", count(1, MOST_SHAPES))] = 10,
-    png: Annotated[Path | None, option("--png", "Draw them into this file, too.", metavar="FILE")] = None,
+    png: PngFile = None,
 ) -> None:
     """Draw the strongest shapes of each block."""
-    if png is not None:
-        check_png(png)
+    check_picture(png)
 
-    from rlgo.base.files import write_atomically
-    from rlgo.features.formats import load_any
+    from rlgo.features.weights import load_weights
     from rlgo.features.weights import show as show_text
-    from rlgo.features.weights import show_image
-    from rlgo.go.draw import png as encode_png
 
-    weights = load_any(file)
+    weights = load_weights(file)
     print(show_text(weights, top, unicode_output()))
     if png is not None:
-        write_atomically(png, encode_png(show_image(weights, top)))
+        from train.board_pictures import shapes_figure
+        from train.plots import save_figure
+
+        save_figure(shapes_figure(weights, top), png)
 
 
 @app.command("import")
@@ -76,8 +86,7 @@ def import_weights(
 
     komi = BoardConfig(komi=komi).komi
 
-    from rlgo.features.formats import import_w
-    from rlgo.features.weights import save_weights
+    from rlgo.features.weights import import_w, save_weights
 
     weights = import_w(file, size, komi, games, value)
     path = _new_file(out, f"{file.stem}.npz", force)
@@ -103,9 +112,10 @@ def export(
     The format does not record komi, number of games and kind of value. Files from `rlgo weights import` are written
     back byte for byte.
     """
-    from rlgo.features.formats import export_w, load_any, without_sharing
+    from rlgo.features.conversion import without_sharing
+    from rlgo.features.weights import export_w, load_weights
 
-    weights = load_any(file)
+    weights = load_weights(file)
     path = _new_file(out, f"{file.stem}.w", force)
     if unshared:
         weights = without_sharing(weights)
@@ -135,11 +145,10 @@ def convert(
     if size is None and sharing is None:
         raise RlgoError("weights convert: expected --size, --sharing, or both (see rlgo weights convert --help)")
     marks = [*([] if size is None else [f"{size}x{size}"]), *([sharing] if sharing else [])]
-    from rlgo.features.formats import convert as convert_weights
-    from rlgo.features.formats import load_any
-    from rlgo.features.weights import save_weights
+    from rlgo.features.conversion import convert as convert_weights
+    from rlgo.features.weights import load_weights, save_weights
 
-    old = load_any(file)
+    old = load_weights(file)
     path = _new_file(out, "-".join([file.stem, *marks]) + ".npz", force)
     if size in (None, old.features.size) and sharing in (None, old.features.sharing):
         raise RlgoError(f"{file}: is already {old.features.name}")
@@ -170,9 +179,9 @@ def diff(
     """
     from rlgo.features.diff import describe_difference
     from rlgo.features.diff import diff as compare
-    from rlgo.features.formats import load_any
+    from rlgo.features.weights import load_weights
 
-    weights_a, weights_b = load_any(a), load_any(b)
+    weights_a, weights_b = load_weights(a), load_weights(b)
     try:
         difference = compare(weights_a, weights_b)
     except RlgoError as error:

@@ -11,7 +11,7 @@ from rlgo.go.draw import board_text, values_text
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
 from rlgo.network.conv_network import ConvNetwork
-from train.knowledge.collect import origin_text
+from train.games.collect import origin_text
 
 
 def describe(network: ConvNetwork) -> str:

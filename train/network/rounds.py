@@ -31,7 +31,7 @@ from train.arena.elo import elo_from_share
 from train.arena.equal_time import check_equal_time
 from train.arena.match import MatchResult, play_match
 from train.arena.openings import BALANCED, TUNING, default_openings
-from train.knowledge.collect import GamesPlan, play_games
+from train.games.collect import GamesPlan, play_games
 from train.locks import only_writer
 from train.network.measure import Measures, measure
 from train.network.settings import NetworkSettings

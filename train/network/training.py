@@ -30,7 +30,7 @@ from rlgo.learning.collection import is_held_out, read_collection
 from rlgo.network.architecture import KINDS, Parameters, Shape, new_parameters, shape_of
 from rlgo.network.conv_network import ConvNetwork
 from train.console import Progress
-from train.knowledge.collect import origin, origin_of
+from train.games.collect import origin, origin_of
 from train.locks import only_writer
 from train.network.measure import measure
 from train.network.settings import NetworkSettings

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 from rlgo.features.weights import strongest
-from rlgo.go.board import BLACK, EMPTY, PASS
-from rlgo.go.coords import COLUMNS, from_row_col, star_points, to_row_col, to_vertex
-from rlgo.go.draw import colors_of, picture, shapes_image
+from rlgo.go.board import BLACK, PASS
+from rlgo.go.coords import COLUMNS, from_row_col, to_row_col, to_vertex
+from rlgo.go.draw import colors_of
 from rlgo.go.game import COLOR_NAMES
 from rlgo.play.player import RESIGN
+from train.board_pictures import draw_board, draw_shapes, write_values
 from train.play.analyze import Analysis, describe_map
 from train.play.curve import Curve
 from train.plots import INK, light_frame, make_figure, percent, save_figure
 
-_CELL, _COLUMNS = 36, 5  # pixels from point to point; shapes in a row
+_COLUMNS = 5  # shapes in a row
 
 
 def analysis_picture(path: str | Path, analysis: Analysis, top: int = 10) -> None:
@@ -49,40 +50,25 @@ def _draw_map(ax: Any, analysis: Analysis, values: np.ndarray) -> None:
 
     colors = colors_of(analysis.game.board)
     size = len(colors)
-    stars = [to_row_col(p, size) for p in star_points(size)]
-    height = size * _CELL
-    ax.imshow(picture(colors, values, None, stars, _CELL), interpolation="none", extent=(0, height, 0, height))
-    ground = {"boxstyle": "circle,pad=0.1", "facecolor": "white", "linewidth": 0, "alpha": 0.75}
-    font = {"ha": "center", "va": "center", "fontsize": 130 / (size + 2), "fontweight": "bold"}
-    for row, col in np.argwhere(np.isfinite(values) & (colors == EMPTY)):
-        text = f"{100 * values[row, col]:.0f}"
-        ax.text((col + 0.5) * _CELL, (row + 0.5) * _CELL, text, bbox=ground, **font)
+    ax.set_axis_on()
+    draw_board(ax, colors, values)
+    write_values(ax, colors, values)
     if analysis.move not in (RESIGN, PASS):
         row, col = to_row_col(analysis.move, size)
-        at = ((col + 0.5) * _CELL, (row + 0.5) * _CELL)
-        ax.add_patch(Circle(at, 0.46 * _CELL, fill=False, linewidth=2.5, color="black"))
-    middles = [(i + 0.5) * _CELL for i in range(size)]
-    ax.set_axis_on()
-    ax.set_xticks(middles, COLUMNS[:size])
-    ax.set_yticks(middles, [f"{i}" for i in range(1, size + 1)])
+        ax.add_patch(Circle((col, row), 0.46, fill=False, linewidth=2.5, color="black", zorder=5))
+    ax.set_xticks(range(size), COLUMNS[:size])
+    ax.set_yticks(range(size), [f"{i}" for i in range(1, size + 1)])
     ax.tick_params(length=0)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
 
 
 def _draw_shapes(ax: Any, analysis: Analysis, block: Any, top: int) -> None:
     """Draw the shapes of a block whose weights changed most, each with its weight and, if it has one, its place."""
     assert analysis.memory is not None
-    shapes = strongest(analysis.memory, block, top)
-    largest = max((abs(weight) for weight, *_ in shapes), default=1.0)
-    image = shapes_image([cells for _, cells, *_ in shapes], [w / largest for w, *_ in shapes], columns=_COLUMNS)
-    ax.imshow(image, interpolation="none")
+    shapes, size = strongest(analysis.memory, block, top), analysis.game.size
     ax.set_title(f"learned most, {block.name}; red: good for Black, blue: for White", fontsize=10, loc="left")
-    side, size = image.shape[1] / min(_COLUMNS, max(1, len(shapes))), analysis.game.size
-    for i, (weight, _, row, col) in enumerate(shapes):
+    for (weight, _, row, col), at in zip(shapes, draw_shapes(ax, shapes, _COLUMNS), strict=True):
         place = "" if block.kind == "LI" else f" {to_vertex(from_row_col(row, col, size), size)}"
-        at = (i % _COLUMNS + 0.5) * side, (i // _COLUMNS + 1) * side
-        ax.text(*at, f"{weight:+.2f}{place}", ha="center", va="center", fontsize=7, color=INK)
+        ax.text(*at, f"{weight:+.2f}{place}", ha="center", va="center", fontsize=7, color=INK, transform=ax.transAxes)
 
 
 def curve_picture(path: str | Path, curve: Curve, top: int = 10) -> None:

@@ -16,10 +16,12 @@ from rlgo.base.errors import RlgoError, shown
 from rlgo.base.settings import COUNT, DEFAULT_KOMI, DEFAULT_SIZE
 from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.coords import from_row_col, to_row_col
-from rlgo.go.draw import board_image, board_text, colors_of
+from rlgo.go.draw import board_text, colors_of
 from rlgo.go.game import Game
 from rlgo.go.rules import most_moves
 from rlgo.play.player import RESIGN, Player
+from train.board_pictures import board_image
+from train.plots import need_matplotlib
 
 try:
     from gymnasium import spaces
@@ -109,16 +111,18 @@ class raw_env(AECEnv):
         ----------
         size, komi : board size, 5 to 19; points added to White's score
         render_mode : ``human`` prints the board at every reset and step; with ``ansi``, `render` returns that text,
-            with ``rgb_array`` a picture
+            with ``rgb_array`` a picture, which needs matplotlib
         max_moves : moves, passes included, after which a game is truncated; None: 3 * size * size
 
         Raises
         ------
-        RlgoError : for any other value.
+        RlgoError : for any other value, and for pictures without matplotlib.
         """
         super().__init__()
         if not (render_mode is None or (isinstance(render_mode, str) and render_mode in _RENDER_MODES)):
             raise RlgoError(f"render_mode = {shown(render_mode)}: expected one of {', '.join(_RENDER_MODES)}, or None")
+        if render_mode == "rgb_array":
+            need_matplotlib()
         max_moves = OrNone(COUNT).check("max_moves", max_moves)
         self.game = Game(size, komi)
         self.render_mode = render_mode
@@ -199,7 +203,7 @@ class raw_env(AECEnv):
         if self.render_mode is None:
             raise RlgoError(f"render_mode = None: nothing to render; expected one of {', '.join(_RENDER_MODES)}")
         if self.render_mode == "rgb_array":
-            return board_image(self.game.board, self.game.last_move)
+            return board_image(colors_of(self.game.board), self.game.last_move)
         text = board_text(self.game.board, self.game.last_move)
         if self.render_mode == "ansi":
             return text

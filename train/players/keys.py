@@ -13,17 +13,17 @@ from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from rlgo.base.bounds import Choice, Needs, needs
+from rlgo.base.bounds import Needs, needs
 from rlgo.base.errors import RlgoError
+from rlgo.base.resources import SHIPPED_NETWORKS, SHIPPED_POLICIES
 from rlgo.base.settings import AT_LEAST_0, COUNT, PROBABILITY, SEED, SHARINGS, THREADS, Learning, Policy
 from rlgo.compiler.jit import seed_sequence
-from rlgo.features.formats import load_any
-from rlgo.features.weights import Weights, find_weights
+from rlgo.features.weights import Weights, find_weights, load_weights
 from rlgo.go.board import new_board
 from rlgo.learning.value import ValueFunction
-from rlgo.moves.rollout import DEFAULT_POLICIES, DefaultPolicy
-from rlgo.moves.softmax_policy import Tables, find_softmax_policy, load_softmax_policy
-from rlgo.network.conv_network import ConvNetwork, find_network, load_network
+from rlgo.moves.rollout import DefaultPolicy
+from rlgo.moves.softmax_policy import Tables, load_softmax_policy
+from rlgo.network.conv_network import ConvNetwork, load_network
 from rlgo.play.player import GreedyPlayer, Player, RandomPlayer, Seed
 from rlgo.search import alphabeta, dyna2, table_search, td_search
 from rlgo.search.alphabeta_player import AlphaBeta
@@ -145,7 +145,7 @@ RESIGN = "Resign if the best move's probability of winning is below this."
 def default_policy_of(keys: Any) -> DefaultPolicy:
     """Return the default policy that a player's keys describe; RlgoError for a bad file."""
     if keys.default_policy == "softmax":
-        tables = loaded(_load_tables, find_softmax_policy(keys.policy_file))
+        tables = loaded(_load_tables, SHIPPED_POLICIES.find(keys.policy_file or "9x9"))
         return type(keys).rollout.read(keys, softmax=tables)
     if keys.policy_file:
         raise RlgoError(f"policy_file cannot be combined with default_policy = {keys.default_policy}")
@@ -167,13 +167,13 @@ def count_or_none(count: int | str) -> int | None:
 
 
 def weights_for(text: str, size: int) -> Weights:
-    """Load the weights that a spec names (see `weights.find_weights`); RlgoError if they are for another board."""
-    return loaded(load_any, find_weights(text, size), size)
+    """Load the weights that a spec names (see `load_weights`); RlgoError if they are for another board."""
+    return loaded(load_weights, find_weights(text, size), size)
 
 
 def own_network(name: str) -> ConvNetwork:
     """Load the network of rlgo's own that a spec names; RlgoError for a bad file."""
-    return loaded(load_network, find_network(name))
+    return loaded(load_network, SHIPPED_NETWORKS.find(name))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ class TdSearchKeys(Keys):
     simulation: Simulation = group(Simulation())
     learning: Learning = group(td_search.LEARNING, without=NOT_OF_SEARCH)
     policy: Policy = group(td_search.POLICY, "epsilon")
-    rollout: DefaultPolicy = group(DefaultPolicy(), kind={"bound": Choice(DEFAULT_POLICIES)})
+    rollout: DefaultPolicy = group(DefaultPolicy())
     policy_file: settings.Path = POLICY_FILE
     reset: bool = key(default_of(TdSearch, "reset"), "Forget everything before each move.", "temporality")
     delay: Annotated[int, Within(td_search.DELAY)] = key(
@@ -282,7 +282,7 @@ class TableSearchKeys(Keys):
     )
     learning: table_search.TableLearning = group(table_search.MONTE_CARLO)
     policy: Policy = group(table_search.GREEDY, "epsilon", epsilon={"experiments": ""})
-    rollout: DefaultPolicy = group(DefaultPolicy(), "kind", kind={"bound": Choice(DEFAULT_POLICIES)})
+    rollout: DefaultPolicy = group(DefaultPolicy(), "kind")
     policy_file: settings.Path = POLICY_FILE
 
     def make(self, size: int, seed: Seed) -> Player:

@@ -22,12 +22,12 @@ from mcts.priors.stages import Stage
 from mcts.settings import ALGORITHMS, Resources, Search, needs_weights
 from rlgo.base.bounds import Choice, Key, Needs, checked
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import NO_NETWORK, list_shipped_networks, nearest_size, shipped_calibration
+from rlgo.base.resources import NO_NETWORK, SHIPPED_NETWORKS, SHIPPED_PATTERNS, nearest_size, shipped_calibration
 from rlgo.base.settings import AT_LEAST_0, COUNT, DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, POSITIVE, PROBABILITY, THREADS
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, shipped_weight_sizes
 from rlgo.moves.patterns import Patterns as LearnedPatterns
-from rlgo.moves.patterns import find_patterns, load_patterns
+from rlgo.moves.patterns import load_patterns
 from rlgo.moves.rollout import DefaultPolicy
 from rlgo.network.conv_network import ConvNetwork
 from rlgo.play.calibration import read_calibration
@@ -59,7 +59,7 @@ from train.settings import Count, OneOf, Within, group, key, nested_spec, sectio
 
 _ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
-_NETWORKS = list_shipped_networks()
+_NETWORKS = SHIPPED_NETWORKS.files()
 _OWN_NETWORK = ".npz"  # ends the name of a file with an rlgo network; others are in ONNX
 
 
@@ -374,7 +374,7 @@ class TreeKeys(SimulationKeys):
             if self.patterns:
                 raise RlgoError(f"patterns = {self.patterns}: not used with heuristic = {self.heuristic}")
             return None
-        return loaded(load_patterns, find_patterns(self.patterns, size))
+        return loaded(load_patterns, SHIPPED_PATTERNS.find(self.patterns, size))
 
 
 @section

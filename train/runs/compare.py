@@ -14,7 +14,6 @@ from rlgo.base.bounds import Place
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import FAST_GAMES, SEED
 from rlgo.features.diff import settings
-from rlgo.features.formats import load_any
 from rlgo.features.weights import Weights, load_weights
 from rlgo.learning.fast_games import joined
 from train import console
@@ -165,7 +164,7 @@ def weights_of_file(path: str | Path) -> Weights:
     below = Path(RunConfig().out) / path
     if not path.exists() and RunFolder(below).exists():
         raise RlgoError(f"{path}: no such file or folder; did you mean {below}?")
-    return load_any(path)
+    return load_weights(path)
 
 
 def _side(path: str | Path) -> Side:

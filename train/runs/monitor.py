@@ -12,6 +12,7 @@ import os
 import struct
 import time
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,29 @@ import numpy as np
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import write_atomically
-from rlgo.features.weights import Weights, show_image
+from rlgo.features.weights import Weights
 from rlgo.go.board import new_board
-from rlgo.go.draw import png, values_image
 from rlgo.learning.value import ValueFunction
+from train.board_pictures import png_of, shapes_figure, values_figure
+from train.console import message
+from train.plots import need_matplotlib
 
 # The first columns of TensorBoard's table of runs.
 COLUMNS = ("features.sizes", "learning.alpha", "policy.epsilon", "run.games", "run.seed")
 # Of the pictures of V, the same for all steps and runs: an even game is in the middle.
 _V_SCALE = (0.3, 0.7)
 METRICS = (*(f"strength/win_rate_{name}" for name in ("shipped", "gnugo", "earlier_self", "random")), "strength/elo")
+
+
+@cache
+def _can_draw() -> bool:
+    """Return whether there is matplotlib; if not, the first call says so."""
+    try:
+        need_matplotlib()
+    except RlgoError as error:
+        message(f"rlgo: no pictures: {error}")
+        return False
+    return True
 
 
 class Monitor:
@@ -86,11 +100,16 @@ class Monitor:
                 self.histogram(games, f"occurrences/log10_{block.name}", np.log10(seen[seen > 0]))
 
     def pictures(self, games: int, weights: Weights) -> None:
-        """Log pictures of V after each first move and of the strongest shapes of each block."""
+        """Log pictures of V after each first move and of the strongest shapes of each block.
+
+        Without matplotlib, say so once, and log none.
+        """
+        if not _can_draw():
+            return
         size = weights.features.size
         values = ValueFunction(weights).afterstates(new_board(size))[:-1].reshape(size, size)
-        self.image(games, "V/after_each_first_move", values_image(values, scale=_V_SCALE))
-        self.image(games, "shapes/strongest", show_image(weights, 6))
+        self.image(games, "V/after_each_first_move", values_figure(values, *_V_SCALE))
+        self.image(games, "shapes/strongest", shapes_figure(weights, 6))
 
     def histogram(self, games: int, name: str, values: np.ndarray, bins: int = 64) -> None:
         """Log the distribution of a non-empty array of finite numbers."""
@@ -98,13 +117,12 @@ class Monitor:
 
         self._write(summary.histogram(name, values.astype(np.float64), bins), games)
 
-    def image(self, games: int, name: str, rgb: np.ndarray) -> None:
-        """Log a picture, uint8[height, width, 3]."""
+    def image(self, games: int, name: str, figure: Any) -> None:
+        """Log a figure of matplotlib."""
         from tensorboardX.proto.summary_pb2 import Summary
 
-        # tensorboardX's own `image` needs Pillow.
-        height, width, _ = rgb.shape
-        picture = Summary.Image(height=height, width=width, colorspace=3, encoded_image_string=png(rgb))
+        width, height = (round(inches * figure.dpi) for inches in figure.get_size_inches())
+        picture = Summary.Image(height=height, width=width, colorspace=4, encoded_image_string=png_of(figure))
         self._write(Summary(value=[Summary.Value(tag=name, image=picture)]), games)
 
     def text(self, name: str, content: str) -> None:

@@ -25,9 +25,8 @@ from rlgo.base.bounds import One
 from rlgo.base.budget import BATCH_SECONDS
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import ELSEWHERE, check_folder
-from rlgo.features.formats import load_any
 from rlgo.features.shapes import FeatureSet
-from rlgo.features.weights import Weights, save_weights
+from rlgo.features.weights import Weights, load_weights, save_weights
 from rlgo.go.rules import check_max_moves
 from rlgo.learning.learner import Learner, mean_of
 from rlgo.learning.td import step_size
@@ -95,7 +94,7 @@ def _initial_weights(config: Config) -> np.ndarray | None:
     """Return the weights that a new run starts from: those of `run.start`, or None."""
     if not config.run.start:
         return None
-    weights, expected = load_any(config.run.start, config.board.size), features_of(config)
+    weights, expected = load_weights(config.run.start, config.board.size), features_of(config)
     if weights.features is not expected:
         raise RlgoError(
             f"run.start = {config.run.start}: expected weights for {expected.name}, "

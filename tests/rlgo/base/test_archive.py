@@ -79,9 +79,9 @@ def test_a_folder_that_is_none(tmp_path, folder):
 
 
 def test_a_missing_file_and_a_folder(tmp_path):
-    refused(tmp_path / "none.npz", "cannot be read", "No such file")
+    refused(tmp_path / "none.npz", "no such weight file")
     refused(tmp_path, "expected a weight file, found a folder")
-    refused(tmp_path / ("x" * 300), "cannot be read", "File name too long")
+    refused(tmp_path / ("x" * 300), "no such weight file")
     with pytest.raises(RlgoError, match="no such config file"):
         config_path("x" * 300)
 

@@ -12,9 +12,9 @@ import pytest
 import weight_files
 
 from rlgo.base.errors import RlgoError
+from rlgo.features.conversion import convert
 from rlgo.features.diff import describe_difference, diff
-from rlgo.features.formats import convert
-from rlgo.features.weights import Weights, show, show_image
+from rlgo.features.weights import Weights, show
 
 PROVENANCE = {"seed": 1, "config": '[run]\nname = "a"\ngames = 3\n'}
 
@@ -162,11 +162,3 @@ def test_shapes_without_sharing_keep_their_colours():
     weights.theta[:] = 0
     weights.theta[[1, 2]] = -0.75, 0.5  # a black stone at A1, and a white one
     assert show(weights, 5, unicode=False) == "1x1-none\n\nX           O\n-0.750 A1   +0.500 A1"
-
-    def redness() -> list[float]:
-        return [float((half.astype(int) @ [1, 0, -1]).mean()) for half in np.hsplit(show_image(weights, 2), 2)]
-
-    black, white = redness()
-    weights.theta[1] = -0.4
-    strongest_white, _ = redness()
-    assert black < 0 < white < strongest_white

@@ -200,7 +200,7 @@ def test_the_shipped_weights_of_a_size_are_those_with_most_games():
 def test_other_files_beside_shipped_weights(tmp_path, monkeypatch):
     for name in ("9x9-1M.npz", "exp-1.npz", "9x7-1M.npz", "13x13-a.npz", "19x19.npz"):
         (tmp_path / name).touch()
-    monkeypatch.setattr("rlgo.features.weights.checkpoints_dir", lambda: tmp_path)
+    monkeypatch.setattr("rlgo.base.resources._folder", lambda _: tmp_path)
     assert shipped_weight_sizes() == [9, 13]
 
 

@@ -37,8 +37,7 @@ from rlgo.go.board import (
     play,
     random_move,
 )
-from rlgo.go.rules import make_rules, n_points, zobrist
-from rlgo.moves.rollout import UNIFORM, DefaultPolicy, new_rollout, playout, playouts
+from rlgo.go.rules import n_points, zobrist
 
 LEGAL, SENSIBLE, BLACK_EYE, WHITE_EYE, ATARI, LAST_LIBERTY = range(6)
 
@@ -314,7 +313,7 @@ def test_the_rules_know_no_direction_and_no_colour(choices, symmetry, swapped):
 
 
 # ---------------------------------------------------------------------------------------------
-# Random moves and playouts
+# Random moves
 # ---------------------------------------------------------------------------------------------
 
 # After White B3, Black must not choose the ko at C3, the suicides F6 and G7, or the eyes A7 and G1.
@@ -345,45 +344,6 @@ def test_random_moves_are_uniform(fresh):
     mean, degrees = n / len(expected), len(expected) - 1
     chi2 = float(((counts[sorted(expected)] - mean) ** 2 / mean).sum())
     assert chi2 < degrees + 4 * (2 * degrees) ** 0.5  # mean and standard deviation of chi-square
-
-
-TO_THE_END = DefaultPolicy(UNIFORM, mercy=False)
-
-
-@pytest.mark.interpreted
-@pytest.mark.boundscheck
-def test_playouts_are_games_of_random_moves():
-    size, komi, n = 5, 3.0, 8
-    boards = new_boards(2, size)
-    start = boards[0].tobytes()
-    result = playouts(boards, TO_THE_END, new_rollout(size), make_rules(size, komi), n, make_rng(3))
-    assert boards[0].tobytes() == start
-
-    rng, wins, moves = make_rng(3), 0.0, 0
-    for _ in range(n):
-        b, naive = new_board(size), NaiveBoard(size)
-        while naive.n_passes < 2 and naive.n_moves < 3 * size * size:
-            move = random_move(b, rng)
-            play(b, move, zobrist(size))
-            naive.play(from_core(size, move))
-        moves += naive.n_moves
-        wins += (1 + np.sign(naive.area_score() - komi)) / 2
-    assert result == (wins, moves)
-
-
-def test_the_same_seed_gives_the_same_playouts():
-    boards = new_boards(2, 9)
-    first, again, other = (
-        playouts(boards, TO_THE_END, new_rollout(9), make_rules(9, 7.5), 200, make_rng(seed)) for seed in (1, 1, 2)
-    )
-    assert first == again
-    assert first != other
-
-
-def test_a_playout_stops_at_its_limit():
-    b = new_board(9)
-    z = playout(b, TO_THE_END, new_rollout(9), make_rules(9, 0.5), 10, make_rng(1))
-    assert (b.n_moves, z) == (10, outcome(b, 0.5))
 
 
 # ---------------------------------------------------------------------------------------------

@@ -1,8 +1,7 @@
-"""Boards, shapes and maps, as text and as pictures."""
+"""Boards, shapes and maps, as text and as SVG."""
 
 from __future__ import annotations
 
-import io
 import re
 from xml.etree import ElementTree
 
@@ -13,14 +12,10 @@ from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.draw import (
     board_ansi,
-    board_image,
     board_narrow,
     board_svg,
     board_text,
     colors_of,
-    picture,
-    png,
-    shapes_image,
     shapes_text,
     values_narrow,
     values_text,
@@ -192,75 +187,3 @@ def test_shapes_text_breaks_lines() -> None:
     text = shapes_text([SHAPE] * 5, width=21)
     assert [len(line) for line in text.splitlines()] == [21] * 3 + [0] + [13] * 3
     assert shapes_text([SHAPE] * 2, width=1).count("\n\n") == 1
-
-
-CELL = 20
-
-
-def middle(image: np.ndarray, row: int, col: int, cell: int = CELL) -> np.ndarray:
-    """The colour in the middle of a point; row 0 is the lowest."""
-    return image[image.shape[0] - row * cell - cell // 2, col * cell + cell // 2].astype(int)
-
-
-def test_stones_stand_where_they_should(game: Game) -> None:
-    image = board_image(game.board, cell=CELL)
-    assert image.shape == (7 * CELL, 7 * CELL, 3)
-    assert image.dtype == np.uint8
-    for row, col in ((0, 0), (2, 2)):
-        assert middle(image, row, col).max() < 40
-    for row, col in ((6, 6), (3, 3)):
-        assert middle(image, row, col).min() > 230
-    assert 40 < middle(image, 6, 0).max() < 230
-    # Anti-aliased: along the edge of a black stone on wood there are shades between.
-    corner = image[-CELL:, :CELL, 0]
-    assert len(np.unique(corner)) > 10
-
-
-def test_the_last_move_is_marked(game: Game) -> None:
-    plain, marked = (board_image(game.board, last, cell=CELL) for last in (PASS, game.last_move))
-    changed = np.argwhere((plain != marked).any(axis=2))
-    assert len(changed)
-    assert (changed // CELL == [3, 3]).all()
-    red, green, blue = middle(marked, 3, 3)
-    assert red > 150
-    assert green < 100
-    assert blue < 100
-
-
-def test_maps_lie_under_the_stones(game: Game) -> None:
-    values = np.full((7, 7), 0.5)
-    values[0, 6], values[6, 0], values[5, 5], values[0, 0] = 1.0, 0.0, np.nan, 1.0
-    plain, tinted = board_image(game.board, cell=CELL), board_image(game.board, values=values, cell=CELL)
-    changed = (plain != tinted).any(axis=2).reshape(7, CELL, 7, CELL).any(axis=(1, 3))
-    assert {(6 - row, col) for row, col in np.argwhere(changed).tolist()} == {(0, 6), (6, 0), (0, 0)}
-    assert (middle(plain, 0, 0) == middle(tinted, 0, 0)).all()
-    for (row, col), strong, weak in (((0, 6), 0, 2), ((6, 0), 2, 0)):
-        ground = tinted[(6 - row) * CELL + 2, col * CELL + 2].astype(int)
-        assert ground[strong] > ground[weak] + 100
-
-
-def test_shapes_image() -> None:
-    image = shapes_image([SHAPE, SHAPE[:1, :1], SHAPE], [-1.0, 0.0, 1.0], columns=2, cell=CELL)
-    side = 3 * CELL + CELL // 2
-    assert image.shape == (2 * side, 2 * side, 3)
-    first = image[CELL // 4 : CELL // 4 + 3 * CELL, CELL // 4 : CELL // 4 + 3 * CELL]
-    assert middle(first, 0, 0).max() < 40
-    assert middle(first, 1, 1).min() > 230
-    assert first[1, 1, 2] > first[1, 1, 0] + 100  # blue: good for White
-    assert (image[-1, -1] == 255).all()
-    assert shapes_image([]).ndim == 3
-
-
-def test_the_lines_of_a_board_end_and_those_of_a_part_run_on() -> None:
-    empty = np.zeros((3, 3), np.uint8)
-    whole, part = picture(empty, cell=CELL), picture(empty, cell=CELL, whole=False)
-    wood = whole[0, 0]
-    assert (whole[CELL // 2, 0] == wood).all()
-    assert (part[CELL // 2, 0] != wood).any()
-    assert (whole[CELL // 2, CELL] != wood).any()
-
-
-def test_png_is_read_by_others(game: Game) -> None:
-    pil = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
-    image = board_image(game.board, cell=11)[:, :-3]  # neither square nor contiguous
-    assert (np.asarray(pil.open(io.BytesIO(png(image)))) == image).all()

@@ -20,13 +20,13 @@ from rlgo.go.game import Game
 from rlgo.learning.batches import Batch, GameData, read_games
 from rlgo.learning.collection import FORMAT, is_held_out, read_collection, shard_paths
 from train.arena.referee import Opinion
-from train.knowledge.shards import StudyGame, open_folder, pack
+from train.games.shards import TrainingGame, open_folder, pack
 
 SIZE, N = 5, 25
 RECIPE = {"kind": "self-play", "size": SIZE, "komi": 0.5}
 
 
-def random_game(number: int, seed: int, *, searched: bool = True, plies: int = 200, komi: float = 0.5) -> StudyGame:
+def random_game(number: int, seed: int, *, searched: bool = True, plies: int = 200, komi: float = 0.5) -> TrainingGame:
     """A game of random sensible moves, to the end unless it is too long; made-up searches after two moves."""
     draw, game, opinions = np.random.default_rng(seed), Game(SIZE, komi), {}
     while not game.is_over() and len(game.moves) < plies:
@@ -37,10 +37,10 @@ def random_game(number: int, seed: int, *, searched: bool = True, plies: int = 2
             value = float(np.float16(draw.random()))
             opinions[len(game.moves)] = Opinion(value, tuple(visited), tuple(visits.tolist()))
         game.play(visited[0])
-    return StudyGame(number, game.outcome, game.moves, opinions=opinions, komi=komi)
+    return TrainingGame(number, game.outcome, game.moves, opinions=opinions, komi=komi)
 
 
-def held_out_game(number: int) -> StudyGame:
+def held_out_game(number: int) -> TrainingGame:
     games = (random_game(number, seed) for seed in range(100 * number, 100 * number + 99))
     return next(game for game in games if is_held_out(np.uint64(game.id)))
 
@@ -49,16 +49,18 @@ GAMES = [random_game(n, n) for n in range(1, 10)]
 GAMES.append(held_out_game(10))
 GAMES.append(random_game(41, 41, searched=False))
 GAMES.append(random_game(42, 42, plies=9))  # stopped: not scored
-GAMES.append(StudyGame(43, math.nan, [(1, 7), (2, 8), (1, 0), (2, 0)], komi=0.5))  # nobody knows who won
-GAMES.append(StudyGame(44, 1.0, [(2, 14), (1, 8), (2, 0), (1, 0)], setup=[(1, 16), (1, 19)], komi=-7.0))
-GAMES.append(StudyGame(45, 0.0, [(1, 14), (2, 0), (1, 0)], komi=0.5))  # the record says White won; the board Black
+GAMES.append(TrainingGame(43, math.nan, [(1, 7), (2, 8), (1, 0), (2, 0)], komi=0.5))  # nobody knows who won
+GAMES.append(TrainingGame(44, 1.0, [(2, 14), (1, 8), (2, 0), (1, 0)], setup=[(1, 16), (1, 19)], komi=-7.0))
+GAMES.append(TrainingGame(45, 0.0, [(1, 14), (2, 0), (1, 0)], komi=0.5))  # the record says White won; the board Black
 # A player that ranks moves without a search gives all of them the same visits.
 RANKED = Opinion(0.25, (8, 9, 13), (20, 20, 20))
-GAMES.append(StudyGame(46, 0.0, [(1, 8), (2, 0), (1, 0)], opinions={0: RANKED, 2: Opinion(0.5, (0,), (20,))}, komi=0.5))
+GAMES.append(
+    TrainingGame(46, 0.0, [(1, 8), (2, 0), (1, 0)], opinions={0: RANKED, 2: Opinion(0.5, (0,), (20,))}, komi=0.5)
+)
 BY_NUMBER = {game.number: game for game in GAMES}
 
 
-def fill(path: Path, games: list[StudyGame], recipe: dict[str, Any] = RECIPE) -> Path:
+def fill(path: Path, games: list[TrainingGame], recipe: dict[str, Any] = RECIPE) -> Path:
     with open_folder(path, recipe, {}) as folder:
         for game in games:
             folder.add(game)
@@ -75,7 +77,7 @@ def data(folder: Path) -> GameData:
     return read_games(folder, held_out=None)
 
 
-def planes_of(study: StudyGame) -> np.ndarray:
+def planes_of(study: TrainingGame) -> np.ndarray:
     """The planes of all positions of a game."""
     game = Game(SIZE, study.komi)
     if study.setup:
@@ -89,7 +91,7 @@ def place(p: int) -> int:
     return N if p == PASS else row_major(SIZE, p)
 
 
-def owners_at_the_end(study: StudyGame) -> np.ndarray:
+def owners_at_the_end(study: TrainingGame) -> np.ndarray:
     board = NaiveBoard(SIZE)
     board.stones = {from_core(SIZE, p): color for color, p in study.setup}
     for color, p in study.moves:
@@ -246,7 +248,7 @@ def test_shards_of_the_first_version_are_read(tmp_path: Path) -> None:
 
 
 def test_a_damaged_game_is_named(tmp_path: Path) -> None:
-    fill(tmp_path, [GAMES[0], StudyGame(7, 1.0, [(1, 7), (2, 7)])])
+    fill(tmp_path, [GAMES[0], TrainingGame(7, 1.0, [(1, 7), (2, 7)])])
     with pytest.raises(RlgoError, match="game 7: damaged: illegal move"):
         read_games(tmp_path, held_out=None).take(slice(None))
     (path,) = shard_paths(tmp_path)

@@ -16,7 +16,7 @@ def test_decisions_are_the_moves_to_be_learned() -> None:
     for g, game in enumerate(games_played()):
         replayed = Game(SIZE)
         for ply, (color, p) in enumerate(game.moves, -2 if g == 0 else 0):
-            if ply >= 0 and games.is_learned[games.first_move[g] + ply]:
+            if ply >= 0 and games.is_learned[games.lists.first_move[g] + ply]:
                 moves = decisions.move[decisions.starts[d] : decisions.starts[d + 1]]
                 # Games know superko besides, which is rare.
                 assert set(replayed.sensible_moves()) <= set(moves[:-1].tolist())

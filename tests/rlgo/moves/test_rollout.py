@@ -31,6 +31,7 @@ from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE, in_atari, new_board
 from rlgo.go.mogo_patterns import mogo_patterns
 from rlgo.go.rules import make_rules, zobrist
 from rlgo.moves.rollout import (
+    MOGO,
     UNIFORM,
     DefaultPolicy,
     default_move,
@@ -346,10 +347,10 @@ def test_the_table_of_patterns():
 
 @pytest.mark.interpreted
 @pytest.mark.boundscheck
-@pytest.mark.parametrize("mercy", [True, False])
-def test_playouts_are_games_of_default_moves(mercy):
+@pytest.mark.parametrize(("kind", "mercy"), [(MOGO, True), (MOGO, False), (UNIFORM, False)])
+def test_playouts_are_games_of_default_moves(kind, mercy):
     """Move by move on both boards: legal, no own eye at random, and the same end."""
-    size, komi, n, policy = 5, 3.0, 8, DefaultPolicy(mercy=mercy)
+    size, komi, n, policy = 5, 3.0, 8, DefaultPolicy(kind, mercy=mercy)
     boards, r = new_boards(2, size), new_rollout(size)
     start = boards[0].tobytes()
     result = playouts(boards, policy, r, make_rules(size, komi), n, make_rng(3))

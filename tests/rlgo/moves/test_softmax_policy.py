@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from oracles.naive import NaiveBoard, Point, from_core, to_core, vertex
-from oracles.softmax import OTHER, policy, random_theta, sensible
+from oracles.softmax import N_WEIGHTS, OTHER, POLICY, SHAPE_OF, policy, random_theta, sensible
 
 from rlgo.base.archive import read_archive, write_archive
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import shipped_softmax_policy
 from rlgo.compiler.jit import make_rng, njit
 from rlgo.go.board import PASS, new_board, new_boards, play
 from rlgo.go.rules import make_rules, zobrist
@@ -26,7 +25,6 @@ from rlgo.moves.softmax_policy import (
     LEAST_SELF_ATARI,
     OTHERS,
     SoftmaxPolicy,
-    all_shapes,
     begin_softmax,
     describe,
     draw_softmax,
@@ -35,7 +33,6 @@ from rlgo.moves.softmax_policy import (
     is_self_atari,
     load_softmax_policy,
     make_tables,
-    n_weights,
     save_softmax_policy,
     weigh_specials,
 )
@@ -44,7 +41,7 @@ SIZE = 5
 
 
 def policy_of(theta: np.ndarray, provenance: dict[str, str] | None = None) -> SoftmaxPolicy:
-    return SoftmaxPolicy(theta.astype(np.float32), provenance or {})
+    return SoftmaxPolicy(POLICY.codes, theta.astype(np.float32), provenance or {})
 
 
 @njit
@@ -116,7 +113,7 @@ def test_each_move_is_drawn_as_often_as_its_probability():
 
 def test_weights_of_zero_choose_uniformly():
     b, r, rng = new_board(SIZE), new_rollout(SIZE), make_rng(1)
-    tables = policy_of(np.zeros(n_weights())).tables()
+    tables = policy_of(np.zeros(N_WEIGHTS)).tables()
     begin_softmax(b, tables, r)
     counts = Counter(draw_softmax(b, tables, r, rng) for _ in range(10_000))
     assert {from_core(SIZE, p) for p in counts} == set(sensible(NaiveBoard(SIZE)))
@@ -125,7 +122,7 @@ def test_weights_of_zero_choose_uniformly():
 
 def test_a_pass_where_no_move_is_sensible():
     b, r = new_board(SIZE), new_rollout(SIZE)
-    tables = policy_of(np.zeros(n_weights())).tables()
+    tables = policy_of(np.zeros(N_WEIGHTS)).tables()
     for row in range(5):
         for col in range(5):
             if (row, col) not in ((0, 0), (0, 2)):
@@ -145,7 +142,7 @@ def test_the_same_seed_gives_the_same_playouts():
 
 
 def test_the_kind_and_the_tables_go_together():
-    tables = policy_of(np.zeros(n_weights())).tables()
+    tables = policy_of(np.zeros(N_WEIGHTS)).tables()
     for kind, softmax in ((SOFTMAX_POLICY, None), (MOGO, tables)):
         with pytest.raises(RlgoError, match="expected softmax tables for the kind softmax, and for no other"):
             DefaultPolicy(kind, softmax=softmax)
@@ -171,14 +168,15 @@ def test_a_policy_is_read_as_it_was_written(tmp_path: Path):
     ("change", "message"),
     [
         ({"shape": np.zeros(3)}, "damaged: not the arrays of a softmax policy"),
-        ({"answer": np.full(len(all_shapes().codes) - 1, np.nan)}, "damaged: not the arrays of a softmax policy"),
-        ({"codes": all_shapes().codes[:0:-1]}, "of other features than this rlgo's; train it anew"),
+        ({"answer": np.full(len(POLICY.codes), np.nan)}, "damaged: not the arrays of a softmax policy"),
+        ({"codes": POLICY.codes[::-1]}, "damaged: not the arrays of a softmax policy"),
+        ({"codes": POLICY.codes + np.uint32(1 << 20)}, "damaged: not the arrays of a softmax policy"),
         ({"weights_of_others": np.zeros(2)}, "of other features than this rlgo's; train it anew"),
     ],
 )
 def test_bad_files(tmp_path: Path, change: dict[str, np.ndarray], message: str):
     path = tmp_path / "a.npz"
-    save_softmax_policy(path, policy_of(np.zeros(n_weights())))
+    save_softmax_policy(path, policy_of(np.zeros(N_WEIGHTS)))
     meta, arrays = read_archive(path, "file of a softmax policy", FORMAT, 1)
     write_archive(path, meta, {**arrays, **change})
     with pytest.raises(RlgoError, match=message):
@@ -186,13 +184,13 @@ def test_bad_files(tmp_path: Path, change: dict[str, np.ndarray], message: str):
 
 
 def test_the_shipped_policy_says_how_it_was_made():
-    made = load_softmax_policy(shipped_softmax_policy()).provenance
+    made = POLICY.provenance
     assert made["command"].startswith("rlgo playouts train ")
     assert made["commit"]
     assert made["collection"]
 
 
 def test_the_weight_of_self_atari_is_bounded():
-    theta = np.zeros(n_weights())
+    theta = np.zeros(N_WEIGHTS)
     theta[-1] = -50
-    assert make_tables(theta).self_atari[0] == pytest.approx(np.exp(LEAST_SELF_ATARI))
+    assert make_tables(theta, SHAPE_OF).self_atari[0] == pytest.approx(np.exp(LEAST_SELF_ATARI))

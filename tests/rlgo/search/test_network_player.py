@@ -9,10 +9,10 @@ from random_play import random_game
 
 import rlgo
 from rlgo.base.errors import RlgoError
+from rlgo.base.resources import SHIPPED_NETWORKS
 from rlgo.features.planes import planes
 from rlgo.go.board import BLACK, PASS
 from rlgo.network.architecture import KINDS
-from rlgo.network.conv_network import find_network
 from rlgo.search.network_player import NetworkPlayer
 from train import make_player
 
@@ -33,7 +33,7 @@ def test_it_plays_the_most_probable_move():
 
 
 def test_a_shipped_network_has_a_name():
-    game, names = rlgo.Game(9), ("9x9", find_network("9x9"))
+    game, names = rlgo.Game(9), ("9x9", SHIPPED_NETWORKS.find("9x9"))
     moves = [make_player(f"network,network={name}", 9).genmove(game) for name in names]
     assert moves[0] == moves[1] == NetworkPlayer(9, rlgo.load_network("9x9")).genmove(game)
     assert make_player("mc_rave,sims=1,network=9x9", 9)._network is not None

@@ -321,7 +321,6 @@ def test_superko_binds_the_move_but_not_the_simulations():
         ({"seconds": -1.0}, "seconds = -1.0: expected a positive number"),
         ({"policy": 0.1}, "policy = 0.1: expected a Policy"),
         ({"learning": Policy()}, "expected a Learning"),
-        ({"default": DefaultPolicy("rlgo")}, 'default policy = 2: expected one of "uniform", "mogo"'),
         ({"resign": float("nan")}, "resign = nan: expected a number from 0 to 1"),
         ({"seed": -1}, "seed = -1: expected an integer of at least 0"),
         ({"simulation": Simulation(max_moves=101)}, "max_moves = 101: expected an integer from 0 to 100"),

@@ -9,7 +9,7 @@ import pytest
 from stand_ins import FakeValues, write_engine
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import checkpoints_dir, list_shipped_networks, shipped_calibration, shipped_patterns
+from rlgo.base.resources import SHIPPED_NETWORKS, SHIPPED_PATTERNS, checkpoints_dir, shipped_calibration
 from rlgo.compiler.sources import sources_digest
 from rlgo.features.weights import shipped_weights
 from rlgo.play.player import GreedyPlayer
@@ -50,11 +50,11 @@ def test_programs_are_the_sources_and_the_files_that_players_load(tmp_path: Path
 
 
 def test_files_that_players_load_unasked_are_among_their_programs() -> None:
-    best, patterns = shipped_weights(9), shipped_patterns(9)
+    best, patterns = shipped_weights(9), SHIPPED_PATTERNS.find("9x9")
     assert try_players(["greedy"], 9, 7.5).programs["files"] == {f"checkpoints/{best.name}": digest_of(best)}
     for name, own in (
         ("mc_rave_patterns", {checkpoints_dir() / "9x9-liberties-5M.npz", patterns}),
-        ("rlgo", {list_shipped_networks()["9x9"]}),
+        ("rlgo", {SHIPPED_NETWORKS.files()["9x9"]}),
     ):
         with files_loaded() as files:
             make_player(f"{name},sims=2,memory_mb=1", 9)

@@ -17,7 +17,7 @@ from rlgo.go.positions import Positions
 from rlgo.network.architecture import KINDS, SCORE_UNIT, Parameters, Shape, new_parameters
 from rlgo.network.conv_network import ConvNetwork, load_network
 from train.cli.main import main
-from train.knowledge.collect import GamesPlan, play_games
+from train.games.collect import GamesPlan, play_games
 from train.network.measure import measure
 from train.network.settings import NetworkSettings
 from train.network.training import Learning, Pool, TrainingPlan, learn

@@ -16,9 +16,10 @@ from stand_ins import TWO_STONES_SENT
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.coords import from_vertex, to_row_col
-from rlgo.go.draw import board_image, board_text, colors_of
+from rlgo.go.draw import board_text, colors_of
 from rlgo.go.game import Game
 from rlgo.play.player import RESIGN, Player, RandomPlayer
+from train.board_pictures import board_image
 from train.play.pettingzoo import action_of, env, raw_env, to_action, to_point
 from train.players.spec import make_player
 
@@ -259,9 +260,10 @@ def test_rendering(capsys: pytest.CaptureFixture[str]):
         game.play(from_vertex(name, 5))
     text = board_text(game.board, game.last_move)
     assert started(5, "B1 A3", render_mode="ansi").render() == text
+    pytest.importorskip("matplotlib")
     picture = started(5, "B1 A3", render_mode="rgb_array").render()
     assert picture.shape == (120, 120, 3)
-    assert (picture == board_image(game.board, game.last_move)).all()
+    assert (picture == board_image(colors_of(game.board), game.last_move)).all()
     assert capsys.readouterr().out == ""
     started(5, "B1 A3", render_mode="human")  # prints of itself
     assert capsys.readouterr().out.endswith(text + "\n")

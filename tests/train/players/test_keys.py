@@ -13,7 +13,7 @@ from rlgo.base.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_D
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, save_weights
 from rlgo.go.game import Game
-from rlgo.moves.rollout import LEARNED, MOGO, DefaultPolicy
+from rlgo.moves.rollout import MOGO, UNIFORM, DefaultPolicy
 from rlgo.search.alphabeta import Options
 from rlgo.search.alphabeta_player import AlphaBeta
 from rlgo.search.deepening import AlphaBetaSearch
@@ -120,15 +120,14 @@ def test_who_gives_k_means_its_schedule():
 
 def test_every_key_of_tree_search_reaches_what_it_names():
     player = make_player(
-        "heuristic_mc_rave,sims=7,default=rlgo,epsilon=0.3,mercy=off,"
+        "heuristic_mc_rave,sims=7,default=uniform,mercy=off,"
         "truncate=5,workers=2,virtual_loss=4,resign=0.1,c=0.2,fpu=0.7,schedule=minimum_mse_exact,bias=0.3,"
         "amaf_own=on,expand_after=3,heuristic=both,C=6,M=8,reuse=off,memory_mb=3",
         9,
     )
     assert isinstance(player, TreeSearch)
     assert (player.simulations, player.resign, player.resources.reuse) == (7, 0.1, False)
-    assert player.default_policy == DefaultPolicy(LEARNED, mercy=False)
-    assert player.knowledge.policy.epsilon == 0.3
+    assert player.default_policy == DefaultPolicy(UNIFORM, mercy=False)
     assert player.settings == Settings(
         c=0.2, first_play_urgency=0.7, schedule=RaveSchedule.MINIMUM_MSE_EXACT, rave_bias=0.3,
         amaf_own=True, expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8,

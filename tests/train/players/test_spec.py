@@ -208,7 +208,6 @@ def test_bad_specs(spec: str, message: str) -> None:
             "mc_rave_patterns,first=td_search,patterns_after=2",
             "patterns_after has no effect here: it needs a heuristic with learned ",
         ),
-        ("mc,epsilon=0.2", "epsilon has no effect here: it needs default_policy = rlgo"),
         ("uct,root_parallel=on", "root_parallel has no effect here: it needs several workers"),
         (
             "uct,workers=2,root_parallel=on,virtual_loss=2",

@@ -20,7 +20,8 @@ SIZE = 5
     [
         ("truncate=-2", "truncate = -2"),
         ("truncate=soon", "truncate = "),
-        ("default=rlgo,weights=none.npz", "none.npz"),
+        ("default=rlgo", 'default = "rlgo": expected one of "uniform", "mogo", "softmax"'),
+        ("truncate=5,weights=none.npz", "none.npz"),
         ("workers=0", "workers = 0"),
         ("first=uct.toml,heuristic=rlgo", "prior_search = uct.toml: expected a td_search or dyna2 player"),
         ("first=td_search.toml", "prior_search: expected heuristic = rlgo, both or rlgo_patterns"),

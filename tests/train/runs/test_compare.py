@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from rlgo.base.errors import RlgoError
-from rlgo.features.formats import export_w
 from rlgo.features.shapes import make_features
-from rlgo.features.weights import Weights, load_weights, save_weights
+from rlgo.features.weights import Weights, export_w, load_weights, save_weights
 from rlgo.learning.fast_games import joined
 from train.arena.fast import play_weights
 from train.arena.match import play_match

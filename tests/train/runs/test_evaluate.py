@@ -13,7 +13,7 @@ import pytest
 from tiny_runs import interrupt_before_the_first_game
 
 from rlgo.base.errors import RlgoError
-from rlgo.features.formats import without_sharing
+from rlgo.features.conversion import without_sharing
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, load_weights, save_weights
 from train.arena import rating_scale

@@ -14,10 +14,8 @@ from tiny_runs import BLOCKS, interrupt
 
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights
-from rlgo.go.board import new_board
-from rlgo.go.draw import values_image
-from rlgo.learning.value import ValueFunction
 from train.config import Config, flat
+from train.runs import monitor as monitor_module
 from train.runs.learners import make_learner, seeds
 from train.runs.monitor import METRICS, Monitor
 from train.runs.run import Result, resume, train
@@ -105,45 +103,18 @@ def test_pictures_are_as_many_as_checkpoints(finished, tmp_path):
     assert [step for step, _ in everything(often.folder)["weights/1x1-LI"]] == [50, 100, 150, 200, 250, 300]
 
 
-def test_the_picture_of_v_shows_v(finished):
-    from matplotlib.image import imread
-
+def test_without_matplotlib_there_are_no_pictures(finished, tmp_path, monkeypatch, capsys):
+    """It is said once, for all runs of a process."""
     _, result = finished
-    (tmp := result.folder.parent / "v.png").write_bytes(everything(result.folder)["V/after_each_first_move"][-1][1])
-    picture = (imread(tmp)[..., :3] * 255).round().astype(int)
-    values = ValueFunction(result.weights).afterstates(new_board(5))[:-1].reshape(5, 5)
-    cell = picture.shape[1] // 5
-    assert picture.shape == (7 * cell, 5 * cell, 3)  # a board, a gap, and the legend
-    ground = np.flipud(picture[2 : 5 * cell : cell, 2::cell])  # off the lines and the numbers; row 0 is the lowest
-    redness = ground[..., 0] - ground[..., 2]
-    assert redness[np.unravel_index(values.argmax(), (5, 5))] == redness.max()
-    assert redness[np.unravel_index(values.argmin(), (5, 5))] == redness.min()
-    assert (picture[5 * cell : 6 * cell] == 255).all()
-
-
-def test_pictures_of_v_have_one_scale_and_a_legend():
-    """A value has the same colour in every picture, and the legend shows that colour beside its number."""
-    even, mixed = np.full((5, 5), 0.5), np.linspace(0.2, 0.8, 25).reshape(5, 5)
-    mixed[0, 0] = 0.5
-    images = [values_image(values, 24, (0.3, 0.7)) for values in (even, mixed)]
-    assert (images[0][96:120, :24] == images[1][96:120, :24]).all()
-    assert (images[0][120:] == images[1][120:]).all()
-    legend = images[0][144:]
-    assert legend.shape == (24, 120, 3)
-    assert (legend[2, 2 + 48] == images[0][2, 2]).all()  # 0.5, the third of 0.3, 0.4 ... 0.7
-    # Below and above the scale, the colours stay those of its ends.
-    ends = values_image(np.where(mixed < 0.5, 0.1, 0.9), 24, (0.3, 0.7))
-    assert (ends[98, 2 + 24] == legend[2, 2]).all()
-    assert (ends[2, 2] == legend[2, 2 + 96]).all()
-
-
-def test_pictures_need_no_pillow(finished, tmp_path, monkeypatch):
-    _, result = finished
-    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monitor_module._can_draw.cache_clear()
     with Monitor(tmp_path) as monitor:
-        monitor.pictures(300, result.weights)
-    monkeypatch.undo()
-    assert everything(tmp_path)["V/after_each_first_move"] == everything(result.folder)["V/after_each_first_move"][-1:]
+        monitor.log(100, {"a": 1.0})
+        for games in (200, 300):
+            monitor.pictures(games, result.weights)
+    monitor_module._can_draw.cache_clear()
+    assert "V/after_each_first_move" not in everything(tmp_path)
+    assert capsys.readouterr().err == "rlgo: no pictures: pictures need matplotlib: pip install 'rlgo[plot]'\n"
 
 
 # ---------------------------------------------------------------------------------------------

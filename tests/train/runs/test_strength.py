@@ -62,7 +62,7 @@ def test_a_run_logs_its_elo(finished):
 
 
 def test_damaged_shipped_weights_are_an_error_and_not_the_same_as_none(tmp_path, monkeypatch):
-    monkeypatch.setattr("rlgo.features.weights.checkpoints_dir", lambda: tmp_path)
+    monkeypatch.setattr("rlgo.base.resources._folder", lambda _: tmp_path)
     features = make_features(5, (1, 2))
     weights = Weights(features, np.zeros(features.n_weights + 1, np.float32), 7.5, "logistic", 100, {})
     arguments = tiny(tmp_path), RunFolder(tmp_path / "tiny"), weights

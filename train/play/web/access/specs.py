@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import NO_NETWORK, list_shipped_networks, list_shipped_patterns, shipped_softmax_policy
+from rlgo.base.resources import NO_NETWORK, SHIPPED_NETWORKS, SHIPPED_PATTERNS, SHIPPED_POLICIES
 from rlgo.play.player import Player
 from train.play.web.access.files import WeightFiles
 from train.play.web.options import Options
@@ -75,12 +75,12 @@ class Specs:
         for key in WEIGHT_KEYS:
             if values.get(key, "") not in _NO_FILES:
                 values[key] = str(self._weights.find(values[key], size).path)
-        if values.get("patterns") and values["patterns"] not in list_shipped_patterns():
-            raise RlgoError(f"patterns = {values['patterns'][:60]}: expected {' or '.join(list_shipped_patterns())}")
-        shipped = shipped_softmax_policy().stem
-        if values.get("policy_file") not in (None, "", shipped):
-            raise RlgoError(f"policy_file = {values['policy_file'][:60]}: expected {shipped}")
-        networks = [*list_shipped_networks(), NO_NETWORK]
+        if values.get("patterns") and values["patterns"] not in SHIPPED_PATTERNS.files():
+            raise RlgoError(f"patterns = {values['patterns'][:60]}: expected {' or '.join(SHIPPED_PATTERNS.files())}")
+        policies = SHIPPED_POLICIES.files()
+        if values.get("policy_file", "") not in ("", *policies):
+            raise RlgoError(f"policy_file = {values['policy_file'][:60]}: expected {' or '.join(policies)}")
+        networks = [*SHIPPED_NETWORKS.files(), NO_NETWORK]
         if values.get("network", NO_NETWORK) not in networks:
             raise RlgoError(f"network = {values['network'][:60]}: expected {' or '.join(networks)}")
         nested = values.get("prior_search")

@@ -21,10 +21,10 @@ from rlgo.moves.patterns import load_patterns
 from train import console
 from train.arena.referee import Opinion
 from train.cli.main import main
-from train.knowledge import learning
-from train.knowledge.learning import accuracies, game_table, train_patterns
-from train.knowledge.methods import PatternSettings
-from train.knowledge.shards import StudyGame, open_folder
+from train.games import pattern_learning as learning
+from train.games.methods import PatternSettings
+from train.games.pattern_learning import accuracies, train_patterns, training_games
+from train.games.shards import TrainingGame, open_folder
 
 SETTINGS = PatternSettings(seen=20, iterations=10)
 
@@ -34,45 +34,40 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("games")
     with open_folder(path, {"kind": "imported", "size": SIZE}, {"versions": {"rlgo": "0"}, "commit": ""}) as shards:
         for seed in range(60):
-            shards.add(StudyGame(seed + 1, 1.0, random_game(25, seed).moves))
+            shards.add(TrainingGame(seed + 1, 1.0, random_game(25, seed).moves))
     return path
 
 
 def test_games_held_out_are_not_learned_from(folder: Path) -> None:
     games = read_collection([folder])
-    learned, held_out = (game_table(games, held_out=which) for which in (False, True))
+    learned, held_out = (training_games(games, held_out=which) for which in (False, True))
     n = int(is_held_out(games.arrays["id"]).sum())
     assert 0 < n < 20
-    assert (len(learned.first_move) - 1, len(held_out.first_move) - 1) == (60 - n, n)
-    assert len(game_table(games, held_out=False, most=7).first_move) == 8
-    starts = {
-        tuple(table.move[a:b].tolist())
-        for table in (learned,)
-        for a, b in zip(table.first_move[:-1], table.first_move[1:], strict=True)
-    }
-    others = {
-        tuple(held_out.move[a:b].tolist())
-        for a, b in zip(held_out.first_move[:-1], held_out.first_move[1:], strict=True)
-    }
+    assert (len(learned.lists.first_move) - 1, len(held_out.lists.first_move) - 1) == (60 - n, n)
+    assert len(training_games(games, held_out=False, most=7).lists.first_move) == 8
+    starts, others = (
+        {tuple(lists.move[a:b].tolist()) for a, b in zip(lists.first_move[:-1], lists.first_move[1:], strict=True)}
+        for lists in (learned.lists, held_out.lists)
+    )
     assert not starts & others
 
 
 def test_only_moves_of_a_search_are_learned_where_there_is_one(tmp_path: Path) -> None:
-    games = [StudyGame(i, 1.0, random_game(6, i).moves) for i in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)]
+    games = [TrainingGame(i, 1.0, random_game(6, i).moves) for i in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)]
     for game in games[:6]:
         game.opinions.update({i: Opinion(0.5, (game.moves[i][1],), (1,)) for i in (2, 4)})  # type: ignore[attr-defined]
     with open_folder(tmp_path, {"kind": "imported", "size": SIZE}, {}) as shards:
         for game in games:
             shards.add(game)
     collection = read_collection([tmp_path])
-    learned = game_table(collection, held_out=False)
+    learned = training_games(collection, held_out=False)
     kept = [game for game in games if not is_held_out(np.array([game.id], np.uint64))[0]]
     expected = [1 if not game.opinions or i in game.opinions else 0 for game in kept for i in range(6)]
     assert learned.is_learned.tolist() == expected
 
 
 def test_accuracies_from_their_definition(folder: Path) -> None:
-    held_out = game_table(read_collection([folder]), held_out=True)
+    held_out = training_games(read_collection([folder]), held_out=True)
     decisions = decisions_of(held_out, SIZE, learning._no_shapes())
     x = np.random.default_rng(1).integers(0, 4, len(decisions.move)).astype(float)  # with ties
     hits, logs = {1: [], 5: []}, []
@@ -93,11 +88,11 @@ def test_accuracies_from_their_definition(folder: Path) -> None:
 
 def test_patterns_predict_better_than_chance_and_the_best_scale_is_best(folder: Path) -> None:
     games = read_collection([folder])
-    patterns = train_patterns(game_table(games, held_out=False), SIZE, SETTINGS)
+    patterns = train_patterns(training_games(games, held_out=False), SIZE, SETTINGS)
     rows = {(row.name, row.phase): row for row in learning.compare(games, {"patterns": patterns})}
     assert {name for name, _ in rows} == {"uniform", "handcrafted", "patterns"}
     assert rows["patterns", "all"].log_likelihood > rows["uniform", "all"].log_likelihood
-    held_out = game_table(games, held_out=True)
+    held_out = training_games(games, held_out=True)
     decisions, x = learning.pattern_scores(patterns, held_out, SIZE)
     best = learning._best_scale(decisions, x)
     at = {scale: accuracies("", decisions, scale * x)[-1].log_likelihood for scale in (best, best * 0.9, best * 1.1)}
@@ -112,8 +107,8 @@ def test_a_ko_does_not_bind_who_moves_twice(tmp_path: Path) -> None:
     moves = [*game.moves, (WHITE, from_vertex("E5", SIZE)), (BLACK, from_vertex("E1", SIZE))]
     name = next(i for i in range(1, 100) if not is_held_out(np.array([i]))[0])
     with open_folder(tmp_path, {"kind": "imported", "size": SIZE}, {}) as shards:
-        shards.add(StudyGame(name, 1.0, moves))
-    games = game_table(read_collection([tmp_path]), held_out=False)
+        shards.add(TrainingGame(name, 1.0, moves))
+    games = training_games(read_collection([tmp_path]), held_out=False)
     decisions = decisions_of(games, SIZE, learning._no_shapes())
     ninth = slice(*decisions.starts[8:10])
     assert from_vertex("C2", SIZE) in decisions.move[ninth]
@@ -135,7 +130,7 @@ def test_the_score_of_the_value_function_is_the_movers() -> None:
 def test_a_learning_curve_uses_more_and_more_games(folder: Path) -> None:
     games = read_collection([folder])
     points = learning.learning_curve(games, SETTINGS._replace(iterations=3))
-    most = len(game_table(games, held_out=False).first_move) - 1
+    most = len(training_games(games, held_out=False).lists.first_move) - 1
     assert [p.games for p in points] == [most]
     assert all(p.shapes > 10 and p.log_likelihood < 0 for p in points)
 
@@ -155,7 +150,7 @@ def test_bad_settings(values: dict, message: str) -> None:
 def test_games_to_measure_by_are_missed_before_anything_is_learned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    learned = [game for game in (StudyGame(i, 1.0, random_game(20, i).moves) for i in range(9)) if game.id % 10]
+    learned = [game for game in (TrainingGame(i, 1.0, random_game(20, i).moves) for i in range(9)) if game.id % 10]
     with open_folder(tmp_path / "games", {"kind": "imported", "size": SIZE}, {"versions": {}, "commit": ""}) as shards:
         for game in learned:
             shards.add(game)

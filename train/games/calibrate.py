@@ -15,7 +15,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.learning.collection import Collection
 from rlgo.play.calibration import STAGES, Calibration, fit_calibration, log_loss, write_calibration
 from train.console import table
-from train.knowledge.collect import origin_of
+from train.games.collect import origin_of
 
 PARTS = 10  # of the games, for cross-validation
 

@@ -19,8 +19,8 @@ from rlgo.go.sgf import load_sgf, write_sgf
 from rlgo.learning.collection import has_search, read_collection
 from train.arena.pool import InProcess
 from train.cli.main import main
-from train.knowledge.collect import GamesPlan, import_games, play_games, summary
-from train.knowledge.shards import unpack
+from train.games.collect import GamesPlan, import_games, play_games, summary
+from train.games.shards import unpack
 from train.players import make_player
 
 SEARCH = GamesPlan("mc_rave,sims=30,memory_mb=1", 6, size=5, komi=2.5)

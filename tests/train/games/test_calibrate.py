@@ -11,7 +11,7 @@ from rlgo.learning.collection import read_collection
 from rlgo.play.calibration import Calibration, read_calibration
 from rlgo.play.player import RESIGN
 from train.cli.main import main
-from train.knowledge.calibrate import positions_of
+from train.games.calibrate import positions_of
 from train.players import make_player
 
 

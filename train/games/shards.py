@@ -1,6 +1,6 @@
-"""Shards: files of games to learn from, with the result of a search for each position.
+"""Shards: files of training games, with the result of a search for each position.
 
-Start reading at `StudyGame`, then `ShardFolder`. `rlgo.learning.collection` describes the files, and reads them.
+Start reading at `TrainingGame`, then `ShardFolder`. `rlgo.learning.collection` describes the files, and reads them.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _NO_OPINION = Opinion(math.nan, (), ())
 
 
 @dataclass(frozen=True)
-class StudyGame:
-    """A game to learn from.
+class TrainingGame:
+    """A training game.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class StudyGame:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
-def pack(games: Sequence[StudyGame]) -> dict[str, np.ndarray]:
+def pack(games: Sequence[TrainingGame]) -> dict[str, np.ndarray]:
     """Return the arrays of a shard."""
     columns: dict[str, list[Any]] = {name: [] for name in ARRAYS}
 
@@ -97,7 +97,7 @@ def _compact(name: str, numbers: list[Any]) -> np.ndarray:
     return np.array(numbers, np.min_scalar_type(max(numbers, default=0)))
 
 
-def unpack(arrays: Mapping[str, np.ndarray]) -> list[StudyGame]:
+def unpack(arrays: Mapping[str, np.ndarray]) -> list[TrainingGame]:
     """Return the games of a shard; the inverse of `pack` but for the precision of values."""
     a = {name: arrays[name].tolist() for name in ARRAYS}
     setup, moves = zip(a["setup_color"], a["setup_point"], strict=True), zip(*(a[n] for n in OF_MOVES), strict=True)
@@ -111,7 +111,7 @@ def unpack(arrays: Mapping[str, np.ndarray]) -> list[StudyGame]:
             pairs = [next(visited) for _ in range(n_visited)]
             if pairs or not math.isnan(value):
                 opinions[i] = Opinion(value, tuple(m for m, _ in pairs), tuple(n for _, n in pairs))
-        games.append(StudyGame(number, z, played, stones, opinions, komi))
+        games.append(TrainingGame(number, z, played, stones, opinions, komi))
     return games
 
 
@@ -134,7 +134,7 @@ class ShardFolder:
         self._meta = {"format": FORMAT, "version": VERSION, "recipe": self._recipe, "provenance": dict(provenance)}
         self.numbers: set[int] = set()
         self.ids: set[int] = set()
-        self._games: list[StudyGame] = []  # of the last shard
+        self._games: list[TrainingGame] = []  # of the last shard
         self._n_shards = 1
         self._begun = self._saved = time.monotonic()
         self._saving = 0.0  # seconds spent saving so far
@@ -154,7 +154,7 @@ class ShardFolder:
                 self._games, self._n_shards = [], self._n_shards + 1
         self._start_next()
 
-    def add(self, game: StudyGame) -> None:
+    def add(self, game: TrainingGame) -> None:
         """Add a game. It is on disk when this returns, or together with a later one, or after `save`.
 
         Only games that come too fast to be saved one by one have to wait for a later one.

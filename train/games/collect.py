@@ -1,4 +1,4 @@
-"""Collect games to learn from: a player against itself, or SGF files.
+"""Collect training games: a player against itself, or SGF files.
 
 Start reading at `play_games` and `import_games`. Both fill a folder of shards (`shards.py`), and continue where an
 earlier call ended.
@@ -28,7 +28,7 @@ from train.arena.pool import GameTask, make_pool
 from train.arena.prepare import try_players
 from train.arena.referee import GameRecord, GameRules
 from train.arena.results import check_records
-from train.knowledge.shards import StudyGame, open_folder
+from train.games.shards import TrainingGame, open_folder
 
 _NO_SEARCH = "only moves and results can be learned"
 
@@ -121,7 +121,7 @@ def play_games(
                     raise RlgoError(f"game {task.number}: {record.forfeit}")
                 if sgf is not None:
                     write_atomically(sgf / f"game-{task.number:06}.sgf", record.sgf)
-                folder.add(_study_game(task.number, record, plan.komi))
+                folder.add(_training_game(task.number, record, plan.komi))
                 if not (is_warned or any(opinion.has_search for opinion in record.opinions.values())):
                     # After the first such game, not after all of them.
                     console.message(f"rlgo: {plan.player} reports no search: {_NO_SEARCH}")
@@ -131,10 +131,10 @@ def play_games(
     return done - first
 
 
-def _study_game(number: int, record: GameRecord, komi: float) -> StudyGame:
-    """Return a finished game without a handicap as a game to learn from."""
+def _training_game(number: int, record: GameRecord, komi: float) -> TrainingGame:
+    """Return a finished game without a handicap as a training game."""
     moves = [(1 + i % 2, p) for i, p in enumerate(record.moves)]
-    return StudyGame(number, record.z, moves, opinions=record.opinions, komi=komi)
+    return TrainingGame(number, record.z, moves, opinions=record.opinions, komi=komi)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def import_games(source: Path, out: Path, *, size: int = DEFAULT_SIZE, progress:
         for path in bar.track(paths):
             for name, record in _records(path, str(path.relative_to(source)), result.bad):
                 try:
-                    game = _study_record(record, size, number)
+                    game = _training_game_of(record, size, number)
                 except RlgoError as error:
                     result.bad[name] = str(error)
                     continue
@@ -205,14 +205,14 @@ def _records(path: Path, name: str, bad: dict[str, str]) -> Iterator[tuple[str, 
         bad[name if n == 0 else f"{name}, game {n + 1}"] = str(error).removeprefix(f"{str(path)!r}: ")
 
 
-def _study_record(record: SgfRecord, size: int, number: int) -> StudyGame:
-    """Return a recorded game as a game to learn from. RlgoError if it cannot be used."""
+def _training_game_of(record: SgfRecord, size: int, number: int) -> TrainingGame:
+    """Return a recorded game as a training game. RlgoError if it cannot be used."""
     game = record.game()
     if game.size != size:
         raise RlgoError(f"{game.size}x{game.size}: expected {size}x{size}")
     if not game.moves:
         raise RlgoError("no moves")
-    return StudyGame(number, record.z, game.moves, game.setup, komi=record.komi)
+    return TrainingGame(number, record.z, game.moves, game.setup, komi=record.komi)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from train.cli.options import (
     write_json,
 )
 from train.console import message, unicode_output
-from train.knowledge.methods import PatternSettings
+from train.games.methods import PatternSettings
 
 
 class _PlayByDefault(TyperGroup):
@@ -48,7 +48,7 @@ class _PlayByDefault(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-games_app = typer.Typer(cls=_PlayByDefault, help="Collect games to learn from: rlgo games PLAYER.")
+games_app = typer.Typer(cls=_PlayByDefault, help="Collect training games: rlgo games PLAYER.")
 
 _Out = Annotated[Path, option("--out", "Folder for the games; one that exists is continued.", metavar="DIR")]
 
@@ -79,7 +79,7 @@ def play(
     check_folder(out, "--out")
 
     from rlgo.learning.collection import read_collection
-    from train.knowledge.collect import GamesPlan, describe, play_games
+    from train.games.collect import GamesPlan, describe, play_games
 
     plan = GamesPlan(player, games, checked.size, checked.komi, seed, opening_plies)
     with kept_in(out, "the finished games"):
@@ -102,7 +102,7 @@ def calibrate(
     check_new(out, force)
 
     from rlgo.learning.collection import read_collection
-    from train.knowledge.calibrate import calibrate as learn
+    from train.games.calibrate import calibrate as learn
 
     print(learn(read_collection(folders), out))
 
@@ -120,7 +120,7 @@ def import_sgf(
     size = board(size, DEFAULT_KOMI).size
     check_folder(out, "--out")
 
-    from train.knowledge.collect import import_games
+    from train.games.collect import import_games
 
     result = import_games(source, out, size=size)
     for name, reason in result.bad.items():
@@ -136,7 +136,7 @@ def info(
 ) -> None:
     """Describe the games in some folders."""
     from rlgo.learning.collection import read_collection
-    from train.knowledge.collect import describe, summary
+    from train.games.collect import describe, summary
 
     games = read_collection(folders)
     print(as_json(summary(games)) if as_data else describe(games))
@@ -176,13 +176,13 @@ def train(
 
     from rlgo.learning.collection import read_collection
     from rlgo.moves.patterns import describe, save_patterns
-    from train.knowledge import learning
-    from train.knowledge.collect import origin_of
+    from train.games import pattern_learning as learning
+    from train.games.collect import origin_of
 
     settings = PatternSettings(seen, rings, l2, iterations)
     collection = read_collection(folders)
-    chosen = learning.game_table(collection, held_out=False, most=games)
-    learning.game_table(collection, held_out=True)  # fails now, not after learning, if no games are held out
+    chosen = learning.training_games(collection, held_out=False, most=games)
+    learning.training_games(collection, held_out=True)  # fails now, not after learning, if no games are held out
     with learning_progress(iterations) as report:
         patterns = learning.train_patterns(chosen, collection.size, settings, report)
     patterns = replace(patterns, provenance={**patterns.provenance, **origin_of(collection)})
@@ -200,16 +200,14 @@ def measure(file: _File, folders: _Folders, png: PngFile = None, json_file: Json
     check_outputs(json_file, png)
 
     from rlgo.learning.collection import read_collection
-    from rlgo.moves.patterns import find_patterns, load_patterns
-    from train.knowledge.learning import accuracy_table, compare
+    from rlgo.moves.patterns import load_patterns
+    from train.games.pattern_learning import accuracy_picture, accuracy_table, compare
 
-    patterns = load_patterns(find_patterns(file))
+    patterns = load_patterns(file)
     found = compare(read_collection(folders), {"patterns": patterns})
     print(accuracy_table(found))
     write_json(json_file, [a._asdict() for a in found])
     if png is not None:
-        from train.knowledge.accuracy_pictures import accuracy_picture
-
         accuracy_picture(png, found)
 
 
@@ -226,7 +224,7 @@ def curve(
     check_outputs(json_file, png)
 
     from rlgo.learning.collection import read_collection
-    from train.knowledge.learning import curve_table, learning_curve
+    from train.games.pattern_learning import curve_picture, curve_table, learning_curve
 
     points = learning_curve(
         read_collection(folders),
@@ -236,23 +234,21 @@ def curve(
     print(curve_table(points))
     write_json(json_file, [p._asdict() for p in points])
     if png is not None:
-        from train.knowledge.accuracy_pictures import curve_picture
-
         curve_picture(png, points)
 
 
 @patterns_app.command("info")
 def patterns_info(file: _File) -> None:
     """Print the contents and provenance of a pattern file."""
-    from rlgo.moves.patterns import describe, find_patterns, load_patterns
+    from rlgo.moves.patterns import describe, load_patterns
 
-    print(describe(load_patterns(find_patterns(file))))
+    print(describe(load_patterns(file)))
 
 
 @patterns_app.command("show")
 def show(file: _File, top: Annotated[int, option("--top", "Shapes of each kind.", count(1))] = 10) -> None:
     """Draw the strongest and the weakest shapes, and list the features."""
-    from rlgo.moves.patterns import find_patterns, load_patterns
+    from rlgo.moves.patterns import load_patterns
     from rlgo.moves.patterns import show as show_text
 
-    print(show_text(load_patterns(find_patterns(file)), top, unicode_output()))
+    print(show_text(load_patterns(file), top, unicode_output()))

@@ -13,18 +13,18 @@ from rlgo.base.archive import write_archive
 from rlgo.base.errors import RlgoError
 from rlgo.learning.collection import FORMAT, VERSION, is_held_out, read_collection, read_shard, shard_paths, take_games
 from train.arena.referee import Opinion
-from train.knowledge import shards
-from train.knowledge.shards import StudyGame, open_folder, pack, unpack
+from train.games import shards
+from train.games.shards import TrainingGame, open_folder, pack, unpack
 
 RECIPE = {"kind": "imported", "size": 5}
 GAMES = [
-    StudyGame(1, 1.0, [(1, 7), (2, 8), (1, 0)], opinions={1: Opinion(0.25, (8, 9, 0), (300, 7, 1))}),
-    StudyGame(2, math.nan, [(2, 40)], setup=[(1, 7), (1, 35)]),
-    StudyGame(3, 0.5, [(1, 8), (1, 9)], opinions={0: Opinion(0.5, (8,), (1,)), 1: Opinion(0.0, (9, 8), (2, 1))}),
+    TrainingGame(1, 1.0, [(1, 7), (2, 8), (1, 0)], opinions={1: Opinion(0.25, (8, 9, 0), (300, 7, 1))}),
+    TrainingGame(2, math.nan, [(2, 40)], setup=[(1, 7), (1, 35)]),
+    TrainingGame(3, 0.5, [(1, 8), (1, 9)], opinions={0: Opinion(0.5, (8,), (1,)), 1: Opinion(0.0, (9, 8), (2, 1))}),
 ]
 
 
-def fill(path: Path, games: list[StudyGame]) -> None:
+def fill(path: Path, games: list[TrainingGame]) -> None:
     with open_folder(path, RECIPE, {}) as folder:
         for game in games:
             folder.add(game)
@@ -47,10 +47,10 @@ def test_games_of_slow_players_are_saved_as_they_come(tmp_path: Path, monkeypatc
             folder.add(game)
             assert len(read_collection([tmp_path])) == n
         for number in range(4, 200):
-            folder.add(StudyGame(number, 1.0, [(1, 7), (2, 8 + number)]))
+            folder.add(TrainingGame(number, 1.0, [(1, 7), (2, 8 + number)]))
         assert len(read_collection([tmp_path])) < 70
         now += 11
-        folder.add(StudyGame(200, 1.0, [(1, 9)]))
+        folder.add(TrainingGame(200, 1.0, [(1, 9)]))
         assert len(read_collection([tmp_path])) == 200
 
 
@@ -70,16 +70,16 @@ def test_numbers_are_stored_in_few_bytes() -> None:
 
 
 def test_a_tenth_is_held_out_and_copies_stay_together() -> None:
-    ids = np.array([StudyGame(i, 1.0, [(1, i % 1000), (2, i // 1000)]).id for i in range(5000)], np.uint64)
+    ids = np.array([TrainingGame(i, 1.0, [(1, i % 1000), (2, i // 1000)]).id for i in range(5000)], np.uint64)
     assert 400 < is_held_out(ids).sum() < 600
-    assert StudyGame(1, 1.0, [(1, 7)]).id == StudyGame(9, 0.0, [(1, 7)]).id != StudyGame(1, 1.0, [(1, 8)]).id
+    assert TrainingGame(1, 1.0, [(1, 7)]).id == TrainingGame(9, 0.0, [(1, 7)]).id != TrainingGame(1, 1.0, [(1, 8)]).id
 
 
 def test_a_folder_grows_over_several_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("train.knowledge.shards._GAMES_PER_SHARD", 2)
+    monkeypatch.setattr("train.games.shards._GAMES_PER_SHARD", 2)
     fill(tmp_path, GAMES[:1])
     fill(tmp_path, GAMES[1:])
-    fill(tmp_path, [StudyGame(4, 1.0, [(1, 40)])])
+    fill(tmp_path, [TrainingGame(4, 1.0, [(1, 40)])])
     assert [path.name for path in shard_paths(tmp_path)] == ["000001.npz", "000002.npz"]
     games = read_collection([tmp_path])
     assert games.arrays["number"].tolist() == [1, 2, 3, 4]
@@ -105,7 +105,7 @@ def test_games_are_selected_with_all_that_belongs_to_them(tmp_path: Path) -> Non
 
 def test_a_game_in_two_folders_counts_once(tmp_path: Path) -> None:
     fill(tmp_path / "a", GAMES)
-    fill(tmp_path / "b", [*GAMES[1:], StudyGame(7, 0.0, [(1, 40)])])
+    fill(tmp_path / "b", [*GAMES[1:], TrainingGame(7, 0.0, [(1, 40)])])
     assert len(read_collection([tmp_path / "a", tmp_path / "b"])) == 4
 
 

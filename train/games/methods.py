@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from rlgo.base.bounds import Choice, Whole, checked, name_of
-from rlgo.base.settings import AT_LEAST_0, COUNT, MOST_RINGS, POSITIVE, SEED
+from rlgo.base.settings import COUNT, MOST_RINGS, POSITIVE, SEED
 
-GAMES, BALANCE, TWO_STEP, REINFORCE = 0, 1, 2, 3
-PLAYOUT_METHODS = {"games": GAMES, "balance": BALANCE, "two_step": TWO_STEP, "reinforce": REINFORCE}
+BALANCE, REINFORCE = 0, 1
+PLAYOUT_METHODS = {"balance": BALANCE, "reinforce": REINFORCE}
 
 
 @checked
@@ -31,11 +31,10 @@ class PlayoutSettings(NamedTuple):
 
     method: Annotated[int, Choice(PLAYOUT_METHODS)] = BALANCE
     alpha: Annotated[float, POSITIVE] = 2.0  # step size of the gradient
+    positions: Annotated[int, COUNT] = 2_000  # of the games, at most
     epochs: Annotated[int, COUNT] = 5  # passes over the positions
     simulations: Annotated[int, COUNT] = 50  # for the mean outcome of a position, and again for its gradient
     batch: Annotated[int, COUNT] = 10  # positions for each change of the weights
-    l2: Annotated[float, AT_LEAST_0] = 1.0  # games: penalty
-    iterations: Annotated[int, COUNT] = 100  # games: of L-BFGS
     seed: Annotated[int, SEED] = 1
 
     @property

@@ -7,35 +7,37 @@ the moves of training games most probable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mcts.handcrafted import judge
+from mcts.priors.handcrafted import judge
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import checkpoints_dir
 from rlgo.features.weights import Weights, load_weights, shipped_weights
-from rlgo.go.board import BLACK, new_board, play
+from rlgo.go.board import BLACK
 from rlgo.go.mogo_patterns import mogo_patterns
-from rlgo.go.rules import zobrist
-from rlgo.learning.collection import Collection, is_held_out, learned_moves, take_games
+from rlgo.go.positions import places_of, replayed
+from rlgo.learning.collection import Collection, is_held_out, learned_moves, move_lists_of, take_games
 from rlgo.learning.value import ValueFunction
 from rlgo.moves import softmax
-from rlgo.moves.decisions import Decisions, GameTable, begin_game, decisions_of, grow_tree, turn
+from rlgo.moves.decisions import Decisions, TrainingGames, decisions_of, grow_tree
 from rlgo.moves.nested_shapes import known_shapes, make_tree
 from rlgo.moves.patterns import Patterns
 from train.console import table
-from train.knowledge.methods import PatternSettings
+from train.games.methods import PatternSettings
+from train.plots import light_frame, make_figure, percent, save_figure
 
 _MOST_COUNTED = 6_000_000  # shapes that are counted, known or not
 _SCALE_GAMES = 200  # to fit the factor of a score that is not a probability
 _PHASES = {"moves 1-20": (0, 20), "moves 21-40": (20, 40), "moves 41-": (40, 10**9), "all": (0, 10**9)}
 _TOPS = (1, 5, 10)
-RANKS = 20  # ranks of which the cumulative probability is kept
+_RANKS = 20  # ranks of which the cumulative probability is kept
 
 
-def game_table(games: Collection, *, held_out: bool, most: int | None = None) -> GameTable:
+def training_games(games: Collection, *, held_out: bool, most: int | None = None) -> TrainingGames:
     """Return the games to learn from, or those held out, for compiled code; the first `most` of them.
 
     The moves to learn are those that a search chose; in a game without any search, all moves.
@@ -44,14 +46,11 @@ def game_table(games: Collection, *, held_out: bool, most: int | None = None) ->
     if not len(chosen):
         raise RlgoError(f"games = {len(games):,}: expected about 30 or more: a tenth is held out to measure by")
     a = take_games(games.arrays, chosen)
-    return GameTable(
-        np.concatenate([[0], np.cumsum(a["n_setup"])]), np.concatenate([[0], np.cumsum(a["n_moves"])]),
-        a["setup_color"], a["setup_point"], a["color"], a["move"], learned_moves(a).astype(np.uint8),
-    )  # fmt: skip
+    return TrainingGames(move_lists_of(a), learned_moves(a).astype(np.uint8))
 
 
 def train_patterns(
-    games: GameTable, size: int, settings: PatternSettings, report: Callable[[float], None] = lambda _: None
+    games: TrainingGames, size: int, settings: PatternSettings, report: Callable[[float], None] = lambda _: None
 ) -> Patterns:
     """Learn patterns from games.
 
@@ -61,7 +60,12 @@ def train_patterns(
     parents, codes, seen = known_shapes(growing, settings.seen)
     decisions = decisions_of(games, size, make_tree(parents, codes))
     features, shapes = softmax.fit(decisions, parents, settings.l2, settings.iterations, report)
-    made = {**settings._asdict(), "method": "softmax", "games": len(games.first_move) - 1, "decisions": len(decisions)}
+    made = {
+        **settings._asdict(),
+        "method": "softmax",
+        "games": len(games.lists.first_move) - 1,
+        "decisions": len(decisions),
+    }
     return Patterns(parents, codes, seen, shapes, features, size, made)
 
 
@@ -78,7 +82,7 @@ class Accuracy(NamedTuple):
     decisions: int
     log_likelihood: float  # mean of log P(the move played)
     top: tuple[float, ...]  # how often the move played is among the best 1, 5 and 10; ties count in part
-    by_rank: tuple[float, ...]  # the same for 1 to RANKS
+    by_rank: tuple[float, ...]  # the same for 1 to _RANKS
 
 
 def accuracies(name: str, decisions: Decisions, x: np.ndarray) -> list[Accuracy]:
@@ -94,14 +98,14 @@ def accuracies(name: str, decisions: Decisions, x: np.ndarray) -> list[Accuracy]
     for phase, (low, high) in _PHASES.items():
         here = (decisions.ply >= low) & (decisions.ply < high)
         if here.any():
-            hits = [np.clip((k - better[here]) / ties[here], 0, 1).mean() for k in range(1, RANKS + 1)]
+            hits = [np.clip((k - better[here]) / ties[here], 0, 1).mean() for k in range(1, _RANKS + 1)]
             by_rank = tuple(map(float, hits))
             top = tuple(by_rank[k - 1] for k in _TOPS)
             found.append(Accuracy(name, phase, int(here.sum()), float(log_p[here].mean()), top, by_rank))
     return found
 
 
-def pattern_scores(patterns: Patterns, games: GameTable, size: int) -> tuple[Decisions, np.ndarray]:
+def pattern_scores(patterns: Patterns, games: TrainingGames, size: int) -> tuple[Decisions, np.ndarray]:
     """Return the decisions of some games, and x of all their candidates."""
     decisions = decisions_of(games, size, make_tree(patterns.parents, patterns.codes))
     x = patterns.shape_weights[decisions.shape].astype(np.float64)
@@ -113,10 +117,10 @@ def pattern_scores(patterns: Patterns, games: GameTable, size: int) -> tuple[Dec
 def compare(games: Collection, patterns: dict[str, Patterns]) -> list[Accuracy]:
     """Measure patterns, by their names, on the games held out, beside uniform choice, Q_rlgo and handcrafted rules."""
     size = games.size
-    held_out = game_table(games, held_out=True)
+    held_out = training_games(games, held_out=True)
     decisions = decisions_of(held_out, size, _no_shapes())
     found = accuracies("uniform", decisions, np.zeros(len(decisions.move)))
-    sample = game_table(games, held_out=False, most=_SCALE_GAMES)
+    sample = training_games(games, held_out=False, most=_SCALE_GAMES)
     sampled = decisions_of(sample, size, _no_shapes())
     for name, score in _scorers(size).items():
         scale = _best_scale(sampled, _scores(sampled, sample, size, score))
@@ -126,7 +130,7 @@ def compare(games: Collection, patterns: dict[str, Patterns]) -> list[Accuracy]:
 
 def measure(games: Collection, patterns: dict[str, Patterns]) -> list[Accuracy]:
     """Measure patterns, by their names, on the games held out."""
-    held_out = game_table(games, held_out=True)
+    held_out = training_games(games, held_out=True)
     return [
         row
         for name, learned in patterns.items()
@@ -162,35 +166,17 @@ def _rlgo_scorer(weights: Weights) -> _Score:
     value, size = ValueFunction(weights), weights.features.size
 
     def score(board: np.record, moves: np.ndarray) -> np.ndarray:
-        rows, columns = np.divmod(moves.astype(np.int64), size + 1)
-        places = np.where(moves == 0, size * size, (rows - 1) * size + columns - 1)
-        v = np.clip(value.afterstates(board)[places], 1e-6, 1 - 1e-6)
+        v = np.clip(value.afterstates(board)[places_of(moves, size)], 1e-6, 1 - 1e-6)
         x = np.log(v / (1 - v))
         return x if board.to_play == BLACK else -x
 
     return score
 
 
-def _scores(decisions: Decisions, games: GameTable, size: int, score: _Score) -> np.ndarray:
-    x = np.zeros(len(decisions.move))
-    for d, board in _positions(decisions, games, size):
-        here = slice(int(decisions.starts[d]), int(decisions.starts[d + 1]))
-        x[here] = score(board, decisions.move[here])
-    return x
-
-
-def _positions(decisions: Decisions, games: GameTable, size: int) -> Iterator[tuple[int, np.record]]:
-    """Yield the number and the position of each decision."""
-    d, board = 0, new_board(size)
-    while d < len(decisions):
-        g = int(decisions.game[d])
-        begin_game(board, games, g, zobrist(size))
-        for ply, t in enumerate(range(int(games.first_move[g]), int(games.first_move[g + 1]))):
-            turn(board, games.color[t])
-            if d < len(decisions) and decisions.game[d] == g and decisions.ply[d] == ply:
-                yield d, board
-                d += 1
-            play(board, int(games.move[t]), zobrist(size))
+def _scores(decisions: Decisions, games: TrainingGames, size: int, score: _Score) -> np.ndarray:
+    boards = replayed(games.lists, decisions.game, decisions.ply, size, 1, superko=False).arrays.boards
+    parts = np.split(decisions.move, decisions.starts[1:-1])
+    return np.concatenate([score(board, moves) for board, moves in zip(boards, parts, strict=True)])
 
 
 def _best_scale(decisions: Decisions, x: np.ndarray) -> float:
@@ -221,12 +207,12 @@ def learning_curve(
     games: Collection, settings: PatternSettings, report: Callable[[CurvePoint], None] = lambda _: None
 ) -> list[CurvePoint]:
     """Learn from more and more games, each time twice as many, up to all, and measure on the games held out."""
-    held_out = game_table(games, held_out=True)
-    most = len(game_table(games, held_out=False).first_move) - 1
+    held_out = training_games(games, held_out=True)
+    most = len(training_games(games, held_out=False).lists.first_move) - 1
     numbers = [most >> k for k in range(most.bit_length()) if most >> k >= min(50, most)][::-1]
     points = []
     for n in numbers:
-        patterns = train_patterns(game_table(games, held_out=False, most=n), games.size, settings)
+        patterns = train_patterns(training_games(games, held_out=False, most=n), games.size, settings)
         whole = accuracies("", *pattern_scores(patterns, held_out, games.size))[-1]
         points.append(CurvePoint(n, len(patterns.parents), whole.log_likelihood, whole.top))
         report(points[-1])
@@ -256,3 +242,49 @@ def curve_table(points: Sequence[CurvePoint]) -> str:
         for p in points
     ]
     return table(header, rows, align="rrrrrr")
+
+
+# ---------------------------------------------------------------------------------------------
+# Pictures
+# ---------------------------------------------------------------------------------------------
+
+
+def accuracy_picture(path: str | Path, found: Sequence[Accuracy]) -> None:
+    """Write a PNG: how often the move played is among the best k, and the log-likelihood by phase."""
+    figure, axes = make_figure(1, 2, 11, 4.5)
+    left, right = axes[0]
+    names = list(dict.fromkeys(a.name for a in found))
+    phases = [phase for phase in dict.fromkeys(a.phase for a in found) if phase != "all"]
+    for i, name in enumerate(names):
+        rows = {a.phase: a for a in found if a.name == name}
+        left.plot(range(1, _RANKS + 1), rows["all"].by_rank, marker=".", color=f"C{i}", label=name)
+        values = [rows[phase].log_likelihood for phase in phases]
+        right.plot(range(len(phases)), values, marker="o", color=f"C{i}", label=name)
+    percent(left.yaxis)
+    left.set_ylim(0, 1)
+    left.set_xticks([1, *range(5, _RANKS + 1, 5)])
+    left.set_xlabel("rank k")
+    left.set_title("Move played among the best k", fontsize=10, loc="left")
+    left.legend(frameon=False, fontsize=9)
+    right.set_xticks(range(len(phases)), [phase.removeprefix("moves ") for phase in phases])
+    right.set_xlabel("move of the game")
+    right.set_title("Mean log-likelihood of the move played", fontsize=10, loc="left")
+    for ax in (left, right):
+        light_frame(ax)
+    save_figure(figure, path)
+
+
+def curve_picture(path: str | Path, points: Sequence[CurvePoint]) -> None:
+    """Write a PNG of a learning curve: log-likelihood and top-1 accuracy over the number of games."""
+    figure, axes = make_figure(1, 2, 11, 4)
+    left, right = axes[0]
+    games = [p.games for p in points]
+    left.plot(games, [p.log_likelihood for p in points], marker="o")
+    right.plot(games, [p.top[0] for p in points], marker="o")
+    percent(right.yaxis)
+    for ax, title in ((left, "Mean log-likelihood, games held out"), (right, "Move played is the most probable one")):
+        ax.set_xscale("log")
+        ax.set_xlabel("games learned from")
+        ax.set_title(title, fontsize=10, loc="left")
+        light_frame(ax)
+    save_figure(figure, path)
