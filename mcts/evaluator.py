@@ -15,7 +15,7 @@ import numpy as np
 
 from mcts.heuristic import q_rlgo
 from mcts.waiting import ACTION_VALUES, LOGITS, NO_POLICY, PROBABILITIES, Answers
-from rlgo.base.bounds import One, OrNone
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, cut, shown
 from rlgo.features.weights import Weights
 from rlgo.go.board import PASS
@@ -202,8 +202,8 @@ class LearnedEvaluator:
     history = 2  # patterns see the move before the last one
 
     def __init__(self, weights: Weights | None = None, patterns: Patterns | None = None):
-        self.weights = OrNone(One(Weights)).check("weights", weights)
-        self.patterns = OrNone(One(Patterns)).check("patterns", patterns)
+        self.weights = check("weights", weights, Weights | None)
+        self.patterns = check("patterns", patterns, Patterns | None)
         if weights is None and patterns is None:
             raise RlgoError("weights, patterns: expected at least one of them")
 

@@ -46,11 +46,11 @@ from mcts.tree import (
     nodes_in,
     tree_kernels,
 )
-from rlgo.base.bounds import One, OrNone
 from rlgo.base.budget import Budget, check_budget, never
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.ram import announce
-from rlgo.base.settings import DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, Policy, board_size
+from rlgo.base.settings import DEFAULT_SIZE, EPSILON_GREEDY, Policy, Probability, board_size
 from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import address_of, compile_together, compiling, interpreted, seed_sequence
 from rlgo.features.shapes import Table, with_others
@@ -61,7 +61,7 @@ from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
 from rlgo.go.rules import check_max_moves, make_rules
 from rlgo.moves.patterns import Patterns
-from rlgo.moves.rollout import LEARNED, DefaultPolicy, is_hopeless
+from rlgo.moves.rollout import LEARNED, TREE_DEFAULT_POLICIES, DefaultPolicy, check_default, is_hopeless
 from rlgo.network.network import ConvNetwork
 from rlgo.play.player import RESIGN, Candidate, Player, SearchStatistics, Seed, check_size, moves_to_try, won_by
 from rlgo.search.td_search import TdSearch
@@ -152,12 +152,13 @@ class TreeSearch(Player):
     ):
         size = board_size(size)
         self.simulations, self.seconds = check_budget(simulations, seconds)
-        self.resources = One(Resources).check("resources", resources)
-        self.default_policy = One(DefaultPolicy).check("default_policy", default_policy)
-        self.resign, self.epsilon = PROBABILITY.check("resign", resign), PROBABILITY.check("epsilon", epsilon)
+        self.resources = resources = check("resources", resources, Resources)
+        self.default_policy = check("default_policy", default_policy, DefaultPolicy)
+        check_default(self.default_policy, TREE_DEFAULT_POLICIES)
+        self.resign, self.epsilon = check("resign", resign, Probability), check("epsilon", epsilon, Probability)
         self.name, self.sizes, self._size = name, (size,), size
-        self.prior_search = OrNone(One(TdSearch)).check("prior_search", prior_search)
-        settings = One(Settings).check("settings", settings)
+        self.prior_search = check("prior_search", prior_search, TdSearch | None)
+        settings = check("settings", settings, Settings)
         _check_evaluator(evaluator, settings)
         if isinstance(evaluator, LearnedEvaluator):  # simulations evaluate by it themselves
             settings = _with_learned(settings, evaluator)
@@ -216,7 +217,7 @@ class TreeSearch(Player):
             return None
         if weights is None:
             raise RlgoError(f"{self.name}: expected weights for {self._size}x{self._size}")
-        return One(Weights).check("weights", weights).for_board(self._size, self.name)
+        return check("weights", weights, Weights).for_board(self._size, self.name)
 
     def _needed_patterns(self, patterns: Patterns | None) -> Patterns | None:
         """Return the patterns if the settings need any; RlgoError if they are missing."""
@@ -224,7 +225,7 @@ class TreeSearch(Player):
             return None
         if patterns is None:
             raise RlgoError(f"{self.name}: expected patterns")
-        return One(Patterns).check("patterns", patterns)
+        return check("patterns", patterns, Patterns)
 
     # --- the player ---
 
@@ -413,7 +414,7 @@ class TreeSearch(Player):
         budget : by default `own_budget`
         """
         check_size(self, game)
-        budget = OrNone(One(Budget)).check("budget", budget)
+        budget = check("budget", budget, Budget | None)
         self.threads.clear()
         self.root.leave()
         moves = moves_to_try(game)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
-from rlgo.base.bounds import Choice, Key, Needs, Number, OrWord, Whole, checked, needs
+from annotated_types import Ge, Gt, Le
+
+from rlgo.base.checks import Choice, Key, Needs, Word, needs
 from rlgo.base.resources import list_shipped_networks
-from rlgo.base.settings import AT_LEAST_0, COUNT, COUNT_OR_0, MOST_PLIES, POSITIVE, PROBABILITY, THREADS
+from rlgo.base.settings import Count, CountOr0, MaxMoves, NonNegative, Positive, Probability, Threads
 
 NO_TRUNCATION = -1  # `Settings.truncate` for simulations that are played to the end
 MOST_MEMORY_MB = 50_000  # limit of a tree: beyond it, indices of edges would not fit into 32 bits
@@ -125,7 +127,7 @@ LEARNED_PATTERNS = (Heuristic.PATTERNS, Heuristic.RLGO_PATTERNS)
 
 NETWORKS = {"network": Heuristic.NETWORK, "rlgo_network": Heuristic.RLGO_NETWORK}  # that a search turns to
 
-_PRIOR_COUNT = Whole(ge=0, le=MOST_PRIOR)
+_PriorCount = Annotated[int, Ge(0), Le(MOST_PRIOR)]
 
 # Which algorithms have a setting, by action value, and the conditions for it to have an effect.
 _FLAT = (ActionValue.FLAT,)
@@ -157,7 +159,6 @@ _WORKERS = Needs("several workers", lambda keys: keys.workers > 1)
 _SHARED = Needs("several workers that share a tree", lambda keys: keys.workers > 1 and not keys.root_parallel)
 
 
-@checked
 class Settings(NamedTuple):
     """The parameters of a tree search: tree policy, prior knowledge, and how simulations end.
 
@@ -171,11 +172,10 @@ class Settings(NamedTuple):
 
     action_value: Annotated[int, Choice(ACTION_VALUES)] = ActionValue.MC_RAVE
     c: Annotated[  # turns MC into UCT, and MC_RAVE into UCT-RAVE
-        float, AT_LEAST_0, Key("Exploration constant of UCB1.", "exploration", of=_TREE)
+        NonNegative, Key("Exploration constant of UCB1.", "exploration", of=_TREE)
     ] = 0.0
     c_puct: Annotated[
-        float,
-        AT_LEAST_0,
+        NonNegative,
         Key("Constant of PUCT, exploration guided by the policy of the heuristic or network; 0: none.", of=_TREE),
     ] = 0.0
     puct_rule: Annotated[
@@ -184,11 +184,10 @@ class Settings(NamedTuple):
         Key("What PUCT adds: AlphaGo's bonus, or Rosin's bonus and penalty.", needs=_PUCT, of=_TREE),
     ] = PuctRule.ALPHAGO
     first_play_urgency: Annotated[
-        float, AT_LEAST_0, Key("The value, to its player, of an action without statistics.", aliases="fpu", of=_TREE)
+        NonNegative, Key("The value, to its player, of an action without statistics.", aliases="fpu", of=_TREE)
     ] = 0.5
     fpu_reduction: Annotated[  # see `puct.reduced_value`
-        float,
-        AT_LEAST_0,
+        NonNegative,
         Key(
             "With PUCT, an action without statistics has the mean of the others less this times sqrt(the sum of their "
             "P); 0: it has `first_play_urgency`.",
@@ -207,12 +206,11 @@ class Settings(NamedTuple):
         ),
     ] = RaveSchedule.MINIMUM_MSE
     rave_k: Annotated[
-        float,
-        POSITIVE,
+        Positive,
         Key("k, the equivalence parameter.", "rave_k", aliases="k", needs=_BY_K, implies=_HAND_SELECTED, of=_COMBINED),
     ] = 10_000.0
     rave_bias: Annotated[
-        float, AT_LEAST_0, Key("b, the bias of AMAF values.", "rave_bias", aliases="bias", needs=_BY_BIAS, of=_COMBINED)
+        NonNegative, Key("b, the bias of AMAF values.", "rave_bias", aliases="bias", needs=_BY_BIAS, of=_COMBINED)
     ] = 0.02
     amaf_own: Annotated[
         bool,
@@ -222,7 +220,7 @@ class Settings(NamedTuple):
             of=_AMAF,
         ),
     ] = False
-    expand_after: Annotated[int, COUNT, Key("Visits of an action before its position becomes a node.", of=_TREE)] = 1
+    expand_after: Annotated[Count, Key("Visits of an action before its position becomes a node.", of=_TREE)] = 1
     heuristic: Annotated[
         int,
         Choice({**HEURISTICS, "evaluator": Heuristic.EVALUATOR, **NETWORKS}),
@@ -230,19 +228,17 @@ class Settings(NamedTuple):
             "H, the prior knowledge of new nodes; both: rlgo and handcrafted; rlgo_patterns: rlgo and patterns.",
             "heuristics",
             needs=_CONFIDENCE,
-            bound=Choice(HEURISTICS),
+            kind=Annotated[int, Choice(HEURISTICS)],
             of=_TREE,
         ),
     ] = Heuristic.NONE
     patterns_after: Annotated[  # see `search.without_patterns`
-        int,
-        COUNT,
+        Count,
         Key("Visits of a node before learned patterns replace handcrafted values in H.", needs=_PATTERNS, of=_TREE),
     ] = 1
     earlier_heuristic: Annotated[int, Choice(HEURISTICS)] = Heuristic.NONE  # of nodes before the network's
     network_after: Annotated[  # see `search.improve_prior`
-        int,
-        COUNT,
+        Count,
         Key(
             "Visits of a node before a network of rlgo's own replaces patterns and handcrafted values in H; 1: as soon "
             "as it is added.",
@@ -251,8 +247,7 @@ class Settings(NamedTuple):
         ),
     ] = 16
     network_policy: Annotated[  # m of `network_prior.py`
-        float,
-        PROBABILITY,
+        Probability,
         Key(
             "The part of such a network in the policy, beside that of learned patterns, if there are any; 1: alone.",
             needs=_OWN_NETWORK,
@@ -260,8 +255,7 @@ class Settings(NamedTuple):
         ),
     ] = 0.5
     network_value: Annotated[  # see `network_prior.correct_value`
-        float,
-        PROBABILITY,
+        Probability,
         Key(
             "How far such a network corrects V in `leaf_value`, from 0, not at all, to 1: there, V is the network's.",
             needs=_OWN_NETWORK,
@@ -269,22 +263,19 @@ class Settings(NamedTuple):
         ),
     ] = 0.5
     prior_n: Annotated[
-        int,
-        _PRIOR_COUNT,
+        _PriorCount,
         Key("C, the confidence in H as an MC value, in visits.", "heuristics", aliases="C", needs=_HEURISTIC, of=_TREE),
     ] = 0
     prior_n_amaf: Annotated[
-        int,
-        _PRIOR_COUNT,
+        _PriorCount,
         Key("M (C~), the same for H as an AMAF value.", "heuristics", aliases="M", needs=_HEURISTIC, of=_AMAF),
     ] = 50
     policy_scale: Annotated[  # see `puct.action_x`
-        float,
-        POSITIVE,
+        Positive,
         Key("Scale s of H = sigma(s log(n P(a)) - t), from the probability of a move to its value.", of=_TREE),
     ] = 0.4
     policy_shift: Annotated[
-        float, AT_LEAST_0, Key("Shift t of H = sigma(s log(n P(a)) - t), what any move costs.", of=_TREE)
+        NonNegative, Key("Shift t of H = sigma(s log(n P(a)) - t), what any move costs.", of=_TREE)
     ] = 0.4
     evaluator: Annotated[
         int,
@@ -293,26 +284,24 @@ class Settings(NamedTuple):
             "What of the network's answers the search uses; with value, the heuristic stays, with policy, V stays that "
             "of the weights.",
             needs=ONNX,
-            bound=Choice(USES),
+            kind=Annotated[int, Choice(USES)],
             of=_TREE,
         ),
     ] = Use.BOTH
     temperature: Annotated[  # see `flat.choose_flat`
-        float, AT_LEAST_0, Key("Simulate moves in proportion to exp(Q / temperature); 0: all equally often.", of=_FLAT)
+        NonNegative, Key("Simulate moves in proportion to exp(Q / temperature); 0: all equally often.", of=_FLAT)
     ] = 0.0
     pruning: Annotated[  # see `flat.choose_flat`
-        float,
-        AT_LEAST_0,
+        NonNegative,
         Key("Progressive pruning: drop moves this many standard errors of both below the best; 0: none.", of=_FLAT),
     ] = 0.0
     truncate: Annotated[
-        int,
-        OrWord(COUNT_OR_0, "never", NO_TRUNCATION),
+        CountOr0,
+        Word("never", NO_TRUNCATION),
         Key("After this many plies of the default policy, V of the weights is the outcome."),
     ] = NO_TRUNCATION
     leaf_value: Annotated[  # see `search.leaf_share`
-        float,
-        PROBABILITY,
+        Probability,
         Key(
             "The share of V of the position where the tree ends in the outcome of each simulation: V of the network "
             "or, without one, of the weights.",
@@ -321,46 +310,45 @@ class Settings(NamedTuple):
         ),
     ] = 0.0
     leaf_fade: Annotated[
-        float,
-        PROBABILITY,
+        Probability,
         Key("The part of `leaf_value` that is lost as the board fills up.", needs=_LEAF_VALUE, of=_TREE),
     ] = 0.0
     leaf_tempo: Annotated[  # see `search.value_of_leaf`
-        float,
-        AT_LEAST_0,
+        NonNegative,
         Key("What a turn is worth in V of that position, before the logistic function.", needs=_LEAF_VALUE, of=_TREE),
     ] = 0.0
     playouts: Annotated[
         bool,
         Key("Play each simulation to the end by the default policy; off: V where the tree ends is all.", of=_TREE),
     ] = True
-    noise: Annotated[
-        float, PROBABILITY, Key("Share of Dirichlet noise in the policy at the root.", needs=_PUCT, of=_TREE)
-    ] = 0.0
-    noise_alpha: Annotated[
-        float, POSITIVE, Key("Concentration of that noise; about 10 / moves.", needs=_NOISE, of=_TREE)
-    ] = 0.12
+    noise: Annotated[Probability, Key("Share of Dirichlet noise in the policy at the root.", needs=_PUCT, of=_TREE)] = (
+        0.0
+    )
+    noise_alpha: Annotated[Positive, Key("Concentration of that noise; about 10 / moves.", needs=_NOISE, of=_TREE)] = (
+        0.12
+    )
     move_temperature: Annotated[
         float,
-        Number(ge=0, le=100),
+        Ge(0),
+        Le(100),
         Key("Draw the move to play in proportion to visits^(1 / move_temperature); 0: the most visited.", of=_TREE),
     ] = 0.0
     temperature_plies: Annotated[
-        int, COUNT_OR_0, Key("Moves of a game that are drawn so; 0: all.", needs=_TEMPERATURE, of=_TREE)
+        CountOr0, Key("Moves of a game that are drawn so; 0: all.", needs=_TEMPERATURE, of=_TREE)
     ] = 0
     virtual_loss: Annotated[  # 0 if no tree is shared and no simulation waits for its value
         int,
-        Whole(ge=0, le=1_000),
+        Ge(0),
+        Le(1_000),
         Key(
             "Losses that a thread adds on its way down a shared tree, to keep others off its path.",
             needs=_SHARED,
-            bound=Whole(ge=1, le=1_000),
+            kind=Annotated[int, Ge(1), Le(1_000)],
         ),
     ] = 0
-    max_moves: Annotated[int, MOST_PLIES] = 0  # plies before a simulation is scored as it is; 0: 3 * size * size
+    max_moves: MaxMoves = 0  # plies before a simulation is scored as it is; 0: 3 * size * size
 
 
-@checked
 class Resources(NamedTuple):
     """The threads and the memory of a tree search, and how it saves time in games to learn from.
 
@@ -371,37 +359,37 @@ class Resources(NamedTuple):
     64.0
     """
 
-    workers: Annotated[int, THREADS, Key("Threads.")] = 1
+    workers: Annotated[Threads, Key("Threads.")] = 1
     root_parallel: Annotated[
         bool, Key("Give each thread its own tree, and add up the roots, in place of one shared tree.", needs=_WORKERS)
     ] = False
     memory_mb: Annotated[
         float,
-        Number(gt=0, le=MOST_MEMORY_MB),
+        Gt(0),
+        Le(MOST_MEMORY_MB),
         Key("Memory of all trees; from half of it on, a node takes more visits.", of=_TREE),
     ] = 256.0
     reuse: Annotated[bool, Key("Keep the part of the tree below the next position.", of=_TREE)] = True
     quick_simulations: Annotated[  # playout cap randomization (Wu 2019, Section 3.1)
-        int,
-        COUNT_OR_0,
+        CountOr0,
         Key(
             "For games to learn from: some moves, drawn at random, are chosen by so few simulations. They decide games "
             "sooner; of their searches, only the value is kept. 0: none.",
             aliases="quick",
         ),
     ] = 0
-    quick_share: Annotated[float, PROBABILITY, Key("The share of such moves.", needs=_QUICK)] = 0.75
+    quick_share: Annotated[Probability, Key("The share of such moves.", needs=_QUICK)] = 0.75
     quick_beyond: Annotated[
         float,
-        Number(ge=0.5, le=1),
+        Ge(0.5),
+        Le(1),
         Key("All moves are quick while the last search valued either side above this; 1: not.", needs=_QUICK),
     ] = 1.0
     batch: Annotated[
-        int, Whole(ge=1, le=10_000), Key("New nodes that the network evaluates together.", needs=ONNX, of=_TREE)
+        int, Ge(1), Le(10_000), Key("New nodes that the network evaluates together.", needs=ONNX, of=_TREE)
     ] = 8
     batch_ms: Annotated[
-        float,
-        AT_LEAST_0,
+        NonNegative,
         Key(
             "Milliseconds that new nodes wait until their batch is full; 0: until the end of a slice, about 10 ms, and "
             "a search of one thread limited by simulations can be repeated.",

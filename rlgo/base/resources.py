@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from rlgo.base.bounds import Place
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, nearest, shown
 from rlgo.base.files import user_path
 
@@ -97,7 +97,7 @@ def config_path(name: str | Path, kind: str = "") -> Path:
     name : ``quick``, ``quick.toml``, ``configs/quick.toml``, or any other path
     kind : see `list_configs`
     """
-    Place().check("path", name)
+    check("path", name, Path)
     folder = Path("configs", kind)
     shipped = {stem: _folder("configs") / kind / f"{stem}.toml" for stem in list_configs(kind)}
     return find_file(name, shipped, folder, "config file", "configs")

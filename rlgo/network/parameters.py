@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from rlgo.base.archive import intact, read_archive, write_archive
-from rlgo.base.bounds import Whole, checked
 from rlgo.base.errors import RlgoError
 from rlgo.features.planes import plane_names
 
@@ -22,10 +22,9 @@ KINDS = ("stones", "ones", "liberties", "ko", "recent_moves", "ladders", "komi")
 N_PLANES = len(plane_names(KINDS))
 N_POOLED = 3  # numbers for each channel, see `layers.pool`
 
-_WIDTH = Whole(ge=8, le=128)  # computed in groups of 16, see `winograd.padded`
+_Width = Annotated[int, Ge(8), Le(128)]  # computed in groups of 16, see `winograd.padded`
 
 
-@checked
 class Shape(NamedTuple):
     """How large a network is.
 
@@ -34,10 +33,10 @@ class Shape(NamedTuple):
     3
     """
 
-    blocks: Annotated[int, Whole(ge=1, le=16)] = 3  # of two convolutions each
-    channels: Annotated[int, _WIDTH] = 32  # of these
-    head_channels: Annotated[int, _WIDTH] = 16
-    value_hidden: Annotated[int, _WIDTH] = 32  # hidden units of the value
+    blocks: Annotated[int, Ge(1), Le(16)] = 3  # of two convolutions each
+    channels: _Width = 32  # of these
+    head_channels: _Width = 16
+    value_hidden: _Width = 32  # hidden units of the value
 
 
 class Parameters(NamedTuple):

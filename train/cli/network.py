@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, WORKERS
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, Workers
 from train.cli.options import (
     Force,
     JsonFile,
     Komi,
     Seed,
     Size,
-    board,
     check_new,
     check_writable,
-    count,
     kept_in,
-    number,
     option,
-    within,
+    whole,
     write_json,
 )
 from train.console import unicode_output
@@ -38,11 +35,11 @@ _DEFAULTS = NetworkSettings()
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of games, of any board sizes.")]
 _Blocks = Annotated[
     int | None,
-    option("--blocks", "Residual blocks of two convolutions; 3, or those of the first network.", count(1)),
+    option("--blocks", "Residual blocks of two convolutions; 3, or those of the first network.", whole(1)),
 ]
 _Channels = Annotated[
     int | None,
-    option("--channels", "Channels of these, computed in groups of 16; 32, or those of the first network.", count(8)),
+    option("--channels", "Channels of these, computed in groups of 16; 32, or those of the first network.", whole(8)),
 ]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A network file, or the name of a shipped one.")]
 
@@ -65,24 +62,24 @@ def train(
             metavar="FILE",
         ),
     ] = None,
-    steps: Annotated[int, option("--steps", "Number of steps.", count(1))] = _DEFAULTS.steps,
-    batch: Annotated[int, option("--batch", "Positions of a step.", count(1))] = _DEFAULTS.batch,
-    alpha: Annotated[float, option("--alpha", "Largest step size.", number, metavar="X")] = _DEFAULTS.alpha,
+    steps: Annotated[int, option("--steps", "Number of steps.", whole(1))] = _DEFAULTS.steps,
+    batch: Annotated[int, option("--batch", "Positions of a step.", whole(1))] = _DEFAULTS.batch,
+    alpha: Annotated[float, option("--alpha", "Largest step size.", float, metavar="X")] = _DEFAULTS.alpha,
     averaging: Annotated[
         float,
         option(
             "--averaging",
             "The part of the averaged weights that a step keeps; much of the first ones is left unless --steps is "
             "several times 1 / (1 - X).",
-            number,
+            float,
             metavar="X",
         ),
     ] = _DEFAULTS.averaging,
     lam: Annotated[
-        float, option("--lambda", "Lambda of the value's target: 1: the outcome.", number, metavar="X")
+        float, option("--lambda", "Lambda of the value's target: 1: the outcome.", float, metavar="X")
     ] = _DEFAULTS.lam,
     seed: Seed = _DEFAULTS.seed,
-    save_every: Annotated[int, option("--save-every", "Steps between two saved states.", count(1))] = 500,
+    save_every: Annotated[int, option("--save-every", "Steps between two saved states.", whole(1))] = 500,
 ) -> None:
     """Learn a network from games (needs rlgo[network]).
 
@@ -112,15 +109,15 @@ def network_shape(first: ConvNetwork | None, blocks: int | None, channels: int |
 def rounds(
     player: Annotated[str, typer.Argument(metavar="PLAYER", help="A tree search, which plays the games.")],
     *,
-    games: Annotated[int, option("--games", "Games of a round.", count(1))],
-    most: Annotated[int, option("--rounds", "Rounds at most.", count(1))] = 4,
+    games: Annotated[int, option("--games", "Games of a round.", whole(1))],
+    most: Annotated[int, option("--rounds", "Rounds at most.", whole(1))] = 4,
     begin: Annotated[
         list[Path] | None, option("--begin", "Folders of games in place of those of the first round.", metavar="DIR")
     ] = None,
     network: Annotated[
         str, option("--network", "The network of the first round, a file or the name of a shipped one.", metavar="FILE")
     ] = "",
-    newest: Annotated[int, option("--newest", "Rounds whose games are learned.", count(1))] = 3,
+    newest: Annotated[int, option("--newest", "Rounds whose games are learned.", whole(1))] = 3,
     matched: Annotated[str, option("--matched", "The player of the matches.", metavar="PLAYER")] = "rlgo,sims=400",
     opponent: Annotated[
         str,
@@ -130,15 +127,15 @@ def rounds(
             metavar="PLAYER",
         ),
     ] = "",
-    match_games: Annotated[int, option("--match-games", "Games of each match.", count(2))] = 200,
+    match_games: Annotated[int, option("--match-games", "Games of each match.", whole(2))] = 200,
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
-    opening_plies: Annotated[int, option("--opening-plies", "Random moves at the start of each game.", count(0))] = 4,
+    opening_plies: Annotated[int, option("--opening-plies", "Random moves at the start of each game.", whole(0))] = 4,
     blocks: _Blocks = None,
     channels: _Channels = None,
-    steps: Annotated[int, option("--steps", "Steps of learning in a round.", count(1))] = _DEFAULTS.steps,
+    steps: Annotated[int, option("--steps", "Steps of learning in a round.", whole(1))] = _DEFAULTS.steps,
     seed: Seed = _DEFAULTS.seed,
-    jobs: Annotated[int, option("--jobs", "Games at a time.", within(WORKERS))] = 1,
+    jobs: Annotated[int, option("--jobs", "Games at a time.", Workers)] = 1,
     cluster: Annotated[
         str, option("--cluster", "Ray cluster for the games: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")
     ] = "",
@@ -219,12 +216,10 @@ def show(
 
     That is its policy, in per cent, the owners of the points at the end, and its value.
     """
-    checked = board(size, komi)
-
     from rlgo.network.network import load_network
     from train.network.showing import show_position
 
-    print(show_position(load_network(file), moves.split(), checked.size, checked.komi, unicode_output()))
+    print(show_position(load_network(file), moves.split(), size, komi, unicode_output()))
 
 
 @app.command("import")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,16 +16,13 @@ from train.cli.options import (
     Komi,
     Player,
     Seed,
-    board,
     check_new,
     check_writable,
-    count,
     kept_in,
     learning_progress,
-    number,
-    one_of,
     option,
     refuse_unused,
+    whole,
     write_json,
 )
 from train.knowledge.methods import PLAYOUT_METHODS, PlayoutSettings
@@ -48,7 +45,7 @@ def targets(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of games.")],
     *,
     player: Player = _SEARCHER,
-    positions: Annotated[int, option("--positions", "Number of positions.", count(1))] = 2_000,
+    positions: Annotated[int, option("--positions", "Number of positions.", whole(1))] = 2_000,
     komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
     out: Annotated[Path, option("-o --out", "File to write.", metavar="FILE")] = Path("targets.npz"),
@@ -62,7 +59,6 @@ def targets(
     from train.playouts.targets import search_targets
 
     games = read_collection(folders)
-    board(games.size, komi)
     check_writable(out, "--out")
     with kept_in(out, "the values found so far"):
         found = search_targets(games, player, positions, out, komi=komi, seed=seed)
@@ -77,18 +73,21 @@ def train(
         list[Path], typer.Argument(metavar="SOURCE", help="A file of targets; method games: folders of games.")
     ],
     *,
-    method: Annotated[str, option("--method", "How to learn.", **one_of(*PLAYOUT_METHODS))] = _DEFAULTS.method_name,
+    method: Annotated[
+        str, option("--method", "How to learn.", Literal[tuple(PLAYOUT_METHODS)])
+    ] = _DEFAULTS.method_name,
     start: Annotated[
         str, option("--start", "The policy to start from: a file, or mogo for MoGo's rules.", metavar="FILE")
     ] = "",
     weights: Annotated[str, option("--weights", "The value function of method two_step.", metavar="FILE")] = "",
-    alpha: Annotated[float, option("--alpha", "Step size.", number, metavar="X")] = _DEFAULTS.alpha,
-    epochs: Annotated[int, option("--epochs", "Number of passes over the positions.", count(1))] = _DEFAULTS.epochs,
+    alpha: Annotated[float, option("--alpha", "Step size.", float, metavar="X")] = _DEFAULTS.alpha,
+    epochs: Annotated[int, option("--epochs", "Number of passes over the positions.", whole(1))] = _DEFAULTS.epochs,
     simulations: Annotated[
-        int, option("--simulations", "Simulations of a position, for its outcome and again for its gradient.", count(1))
+        int,
+        option("--simulations", "Simulations of a position, for its outcome and again for its gradient.", whole(1)),
     ] = _DEFAULTS.simulations,
     iterations: Annotated[
-        int, option("--iterations", "Steps of method games, at most.", count(1))
+        int, option("--iterations", "Steps of method games, at most.", whole(1))
     ] = _DEFAULTS.iterations,
     seed: Seed = _DEFAULTS.seed,
     out: Annotated[Path, option("-o --out", "File to write.", metavar="FILE")] = Path("playouts.npz"),
@@ -129,7 +128,7 @@ def measure(
     policies: Annotated[
         list[Path] | None, typer.Argument(metavar="[FILE]...", help="Softmax policies to measure beside the others.")
     ] = None,
-    simulations: Annotated[int, option("--simulations", "From each position.", count(2))] = 1_000,
+    simulations: Annotated[int, option("--simulations", "From each position.", whole(2))] = 1_000,
     seed: Seed = 1,
     json_file: JsonFile = None,
 ) -> None:

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, EVEN_COUNT, WORKERS
+from rlgo.base.settings import DEFAULT_SIZE, EvenCount, Workers
 from train.cli.options import (
     JsonFile,
     OpeningsName,
@@ -24,16 +24,13 @@ from train.cli.options import (
     Seed,
     Size,
     as_json,
-    board,
     check_outputs,
-    count,
-    number,
     openings_option,
     option,
     refuse_unused,
     report_stop,
     shipped,
-    within,
+    whole,
     write_json,
 )
 from train.console import message, optional_picture
@@ -204,13 +201,11 @@ def evaluate(
     games: PairGames = 1_000,
     seed: Seed = 1,
     komi: Annotated[
-        float | None, option("--komi", "White's bonus.", number, metavar="K", show_default="the one used in training")
+        float | None, option("--komi", "White's bonus.", float, metavar="K", show_default="the one used in training")
     ] = None,
     gnugo: Annotated[
         int,
-        option(
-            "--gnugo", "Games against GNU Go level 0, for each file and each run's last weights.", within(EVEN_COUNT)
-        ),
+        option("--gnugo", "Games against GNU Go level 0, for each file and each run's last weights.", EvenCount),
     ] = 0,
     openings: Annotated[str, openings_option("random:4, as for the scale")] = "random:4",
     json_file: JsonFile = None,
@@ -241,10 +236,10 @@ def ladder(
     make: Annotated[
         Path | None, option("--make", "Train and rate all reference players again (half an hour).", metavar="FILE")
     ] = None,
-    check: Annotated[int | None, option("--check", "Rate N short runs on it and by their own games.", count(2))] = None,
+    check: Annotated[int | None, option("--check", "Rate N short runs on it and by their own games.", whole(2))] = None,
     games: PairGames = 1_000,
     gnugo: Annotated[
-        int, option("--gnugo", "Games of each of the three best reference players against GNU Go level 0.", count(2))
+        int, option("--gnugo", "Games of each of the three best reference players against GNU Go level 0.", whole(2))
     ] = 200,
     seed: Seed = 1,
     json: Annotated[bool, option("--json", "Print JSON instead.")] = False,
@@ -269,13 +264,13 @@ def ladder(
 
         from train.runs.check_rating_scale import check_rating_scale, text
 
-        print(text(check_rating_scale(check, games, seed, board(size, DEFAULT_KOMI).size)))
+        print(text(check_rating_scale(check, games, seed, size)))
         return
     refuse_unused(context, "without --make or --check", "games", "gnugo", "seed")
 
     from train.arena.rating_scale import load_rating_scale
 
-    scale = load_rating_scale(board(size, DEFAULT_KOMI).size)
+    scale = load_rating_scale(size)
     print(as_json({"size": size, "elo": scale.elo, "scatter": scale.scatter}) if json else scale)
 
 
@@ -307,7 +302,7 @@ def sweep(
         ),
     ],
     jobs: Annotated[
-        int | None, option("--jobs", "Runs to train at a time.", within(WORKERS), show_default="one per processor")
+        int | None, option("--jobs", "Runs to train at a time.", Workers, show_default="one per processor")
     ] = None,
     resume: Annotated[bool, option("--resume", "Only continue a sweep; refuse to start one.")] = False,
     out: Annotated[str | None, option("--out", "Folder for the sweep's own folder (run.out).", metavar="DIR")] = None,

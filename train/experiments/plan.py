@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TextIO
 
-from rlgo.base.bounds import OrNone
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import WORKERS
+from rlgo.base.settings import Workers
 from train.arena.elo import elo_from_share, expected_score
 from train.arena.match import play_match
 from train.console import table
 from train.experiments import sequential
 from train.experiments.claims import expected_in_words, found_in_words, text_of
-from train.experiments.config import MINUTES, folder_of
+from train.experiments.config import Minutes, folder_of
 from train.experiments.findings import HELD, NOT_HELD, NOT_MEASURED, OPEN, Analysis, Measured, level_of_look
 from train.experiments.matches import matches, swiss_games
 from train.experiments.model import Claim, Experiment
@@ -103,9 +103,9 @@ def planned(e: Experiment, minutes: float = 0.0, jobs: int | None = None) -> Pla
 
     Raises RlgoError if no part of it fits into the time.
     """
-    minutes = OrNone(MINUTES).check("minutes", minutes or None) or 0.0
+    minutes = check("minutes", minutes or None, Minutes | None) or 0.0
     recorded = shipped_analysis(e)
-    jobs = OrNone(WORKERS).check("jobs", jobs) or jobs_for(spec for runs in e.runs.values() for spec in runs)
+    jobs = check("jobs", jobs, Workers | None) or jobs_for(spec for runs in e.runs.values() for spec in runs)
     if minutes and e.settings.kind == "games":
         e = replace(e, minutes=minutes, folder=folder_of(e.folder, 1.0, minutes))
         sequential.check(e)

@@ -6,13 +6,14 @@ Start reading at `TreeKeys`, then `_register_algorithm`. The keys are declared i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import Field
+from annotated_types import Ge, Le
 
-from mcts.network import SYMMETRIES, Network
+from mcts.network import Network, Symmetries
 from mcts.player import TreeSearch
 from mcts.settings import (
     ALGORITHMS,
@@ -20,49 +21,46 @@ from mcts.settings import (
     LEARNED_PATTERNS,
     LEARNED_VALUES,
     NO_NETWORK,
+    NO_TRUNCATION,
     ONNX,
-    USES,
     Resources,
     Settings,
     Use,
     is_onnx_network,
     is_own_network,
 )
-from rlgo.base.bounds import keys_of, needs
+from rlgo.base.checks import Key, keys_of, name_of, needs
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import list_shipped_networks, nearest_size, shipped_calibration
-from rlgo.base.settings import DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, THREADS
+from rlgo.base.settings import DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, NonNegative, Probability, Threads
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, shipped_weight_sizes
 from rlgo.moves.patterns import Patterns, find_patterns, load_patterns
-from rlgo.moves.rollout import DefaultPolicy
+from rlgo.moves.rollout import LEARNED, DefaultPolicy
 from rlgo.network.network import ConvNetwork
 from rlgo.play.calibration import read_calibration
 from rlgo.play.player import Player, Seed
 from rlgo.search.td_search import TdSearch
 from train import settings
 from train.players.keys import (
-    POLICY_FILE,
     RESIGN,
     SECONDS,
     SIMULATIONS,
     CountOrNone,
     Keys,
-    Probability,
-    Seconds,
+    PolicyFile,
     count_or_none,
     default_of,
     default_policy_of,
     own_network,
     register,
-    register_later,
     seconds_or_none,
     weights_for,
 )
 from train.players.levels import LEVELS
 from train.players.loading import loaded, note_file
 from train.players.spec import make_player
-from train.settings import Count, Within, group, key, nested_spec, section
+from train.settings import Group, nested_spec
 
 _SETTINGS = Settings(virtual_loss=1)  # of threads that share a tree
 _ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
@@ -70,36 +68,37 @@ _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
 _NETWORKS = list_shipped_networks()
 
 
-def _keys_of(start: Settings | Resources, action_value: int | None = None) -> Any:
-    """Return the keys of a NamedTuple that all algorithms have, and those of the algorithms with this action value."""
-    declared = keys_of(type(start)).items()
-    return group(start, *(field for field, key in declared if key.of is None or action_value in key.of))
+def _keys_of(kind: type[Settings | Resources], action_value: int | None = None) -> Any:
+    """Return a NamedTuple with the keys that all algorithms have, and those of algorithms with this action value."""
+    declared = keys_of(kind).items()
+    return Annotated[kind, Group(*(field for field, key in declared if key.of is None or action_value in key.of))]
 
 
-@section
+@dataclass(frozen=True)
 class SimulationKeys(Keys):
     """The keys shared by the whole family."""
 
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
     best_weights: ClassVar[dict[int, str]] = {}  # by board size, if not those of the best greedy player
 
-    simulations: CountOrNone = key(default_of(TreeSearch, "simulations"), SIMULATIONS, aliases="sims")
-    seconds: Seconds = key(0.0, SECONDS)
-    rollout: DefaultPolicy = group(DefaultPolicy())
-    policy_file: settings.Path = POLICY_FILE
-    epsilon: Probability = key(
-        default_of(TreeSearch, "epsilon"),
-        "Probability of a uniformly random move of the default policy.",
-        needs=needs("default_policy", "rlgo"),
-    )
-    weights: settings.Shipped = key(
-        "",
-        "The weights, where needed: a file, or the name of shipped weights; empty: the shipped ones of the most games, "
-        "9x9-100M on 9x9, but 9x9-liberties-5M for `mc_rave_patterns`.",
-    )
-    parameters: Settings = _keys_of(_SETTINGS)
-    resources: Resources = _keys_of(Resources())
-    resign: Probability = key(default_of(TreeSearch, "resign"), RESIGN)
+    simulations: Annotated[CountOrNone, Key(SIMULATIONS, aliases="sims")] = default_of(TreeSearch, "simulations")
+    seconds: Annotated[NonNegative, Key(SECONDS)] = 0.0
+    rollout: Annotated[DefaultPolicy, Group()] = DefaultPolicy()
+    policy_file: PolicyFile = ""
+    epsilon: Annotated[
+        Probability,
+        Key("Probability of a uniformly random move of the default policy.", needs=needs("default_policy", "rlgo")),
+    ] = default_of(TreeSearch, "epsilon")
+    weights: Annotated[
+        settings.Shipped,
+        Key(
+            "The weights, where needed: a file, or the name of shipped weights; empty: the shipped ones of the most "
+            "games, 9x9-100M on 9x9, but 9x9-liberties-5M for `mc_rave_patterns`."
+        ),
+    ] = ""
+    parameters: _keys_of(Settings) = _SETTINGS  # type: ignore[valid-type]
+    resources: _keys_of(Resources) = Resources()  # type: ignore[valid-type]
+    resign: Annotated[Probability, Key(RESIGN)] = default_of(TreeSearch, "resign")
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the tree search."""
@@ -149,36 +148,42 @@ class SimulationKeys(Keys):
         return None
 
     def _needs_weights(self) -> bool:
-        return self.default_policy == "rlgo" or self.truncate != "never"
+        return self.rollout.kind == LEARNED or self.parameters.truncate != NO_TRUNCATION
 
 
-@section
+@dataclass(frozen=True)
 class TreeKeys(SimulationKeys):
     """The keys shared by the algorithms with a tree."""
 
-    patterns: settings.Shipped = key(
-        "",
-        "Learned patterns, where needed: a file, or the name of shipped ones; empty: the ones shipped for this size or "
-        "the nearest.",
-    )
-    prior_search: settings.FirstPhase = key(
-        "",
-        "Two phases: a td_search or dyna2 player that learns before each search, whose value is the heuristic rlgo. "
-        "Its file, or its spec with semicolons in place of commas.",
-        "two_phase_mcts",
-        aliases="first",
-    )
+    patterns: Annotated[
+        settings.Shipped,
+        Key(
+            "Learned patterns, where needed: a file, or the name of shipped ones; empty: the ones shipped for this "
+            "size or the nearest."
+        ),
+    ] = ""
+    prior_search: Annotated[
+        settings.FirstPhase,
+        Key(
+            "Two phases: a td_search or dyna2 player that learns before each search, whose value is the heuristic "
+            "rlgo. Its file, or its spec with semicolons in place of commas.",
+            "two_phase_mcts",
+            aliases="first",
+        ),
+    ] = ""
 
-    network: settings.ShippedOrNone = key(
-        NO_NETWORK,
-        "A network file of `rlgo network`, or the name of a shipped one, compiled into the search; or an ONNX file "
-        "whose network gives policies, values or both (needs rlgo[onnx]): `evaluator` tells which of them are used, "
-        "and a leaf_value of 0 becomes 0.5 if values are.",
-    )
-    symmetries: Annotated[int, Within(SYMMETRIES)] = key(
-        1, "Average the network over so many of the board's eight symmetries.", needs=ONNX
-    )
-    network_threads: Annotated[int, Within(THREADS)] = key(1, "Threads of the network.", needs=ONNX)
+    network: Annotated[
+        settings.ShippedOrNone,
+        Key(
+            "A network file of `rlgo network`, or the name of a shipped one, compiled into the search; or an ONNX file "
+            "whose network gives policies, values or both (needs rlgo[onnx]): `evaluator` tells which of them are "
+            "used, and a leaf_value of 0 becomes 0.5 if values are."
+        ),
+    ] = NO_NETWORK
+    symmetries: Annotated[
+        Symmetries, Key("Average the network over so many of the board's eight symmetries.", needs=ONNX)
+    ] = 1
+    network_threads: Annotated[Threads, Key("Threads of the network.", needs=ONNX)] = 1
 
     def _load_network(self) -> Network | ConvNetwork | None:
         if self.network == NO_NETWORK:
@@ -200,7 +205,7 @@ class TreeKeys(SimulationKeys):
 
     def _uses(self, use: Use) -> bool:
         """Return whether a network in ONNX gives policies, or values."""
-        return is_onnx_network(self.network) and bool(USES[self.evaluator] & use)
+        return is_onnx_network(self.network) and bool(self.parameters.evaluator & use)
 
     def _is_own(self) -> bool:
         return is_own_network(self.network)
@@ -215,28 +220,33 @@ class TreeKeys(SimulationKeys):
         return search
 
     def _load_patterns(self, size: int) -> Patterns | None:
-        if HEURISTICS[self.heuristic] not in LEARNED_PATTERNS or self._uses(Use.POLICY):
+        heuristic = self.parameters.heuristic
+        if heuristic not in LEARNED_PATTERNS or self._uses(Use.POLICY):
             if self.patterns:
-                raise RlgoError(f"patterns = {self.patterns}: not used with heuristic = {self.heuristic}")
+                name = name_of(heuristic, HEURISTICS)
+                raise RlgoError(f"patterns = {self.patterns}: not used with heuristic = {name}")
             return None
         return loaded(load_patterns, find_patterns(self.patterns, size))
 
     def _needs_weights(self) -> bool:
-        is_replaced = self._uses(Use.VALUE) or (self._is_own() and self.network_value == 1)
-        needs_value = (self.leaf_value > 0 or not self.playouts) and not is_replaced
-        needs_value |= HEURISTICS[self.heuristic] in LEARNED_VALUES and not self._uses(Use.POLICY)
+        settings = self.parameters
+        is_replaced = self._uses(Use.VALUE) or (self._is_own() and settings.network_value == 1)
+        needs_value = (settings.leaf_value > 0 or not settings.playouts) and not is_replaced
+        needs_value |= settings.heuristic in LEARNED_VALUES and not self._uses(Use.POLICY)
         return super()._needs_weights() or (needs_value and not self.prior_search)
 
 
-@section
+@dataclass(frozen=True)
 class CalibratedKeys(TreeKeys):
     """The keys of players whose values are shown as chances of winning."""
 
-    calibration: settings.Path = key(
-        "",
-        "What turns its values into chances of winning: a file of `rlgo games calibrate`, none, or empty for the "
-        "shipped one of this size or the nearest.",
-    )
+    calibration: Annotated[
+        settings.Path,
+        Key(
+            "What turns its values into chances of winning: a file of `rlgo games calibrate`, none, or empty for the "
+            "shipped one of this size or the nearest."
+        ),
+    ] = ""
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the tree search, with its calibration."""
@@ -247,7 +257,7 @@ class CalibratedKeys(TreeKeys):
         return player
 
 
-@section
+@dataclass(frozen=True)
 class PatternKeys(CalibratedKeys):
     """The keys of `mc_rave_patterns`."""
 
@@ -262,7 +272,7 @@ class PatternKeys(CalibratedKeys):
     }
 
 
-@section
+@dataclass(frozen=True)
 class EngineKeys(CalibratedKeys):
     """The keys of the default engine, `rlgo`."""
 
@@ -275,16 +285,19 @@ class EngineKeys(CalibratedKeys):
         for size in range(MIN_SIZE, MAX_SIZE + 1)
     }
 
-    simulations: CountOrNone = key("none", SIMULATIONS, aliases="sims")
-    seconds: Seconds = key(1.0, SECONDS)
-    network: settings.ShippedOrNone = key(
-        f"{DEFAULT_SIZE}x{DEFAULT_SIZE}",
-        "A network file of `rlgo network`, the name of a shipped one, or an ONNX file (needs rlgo[onnx]); none: "
-        "`mc_rave_patterns` plays in its place, with the keys given, but those of PUCT.",
-    )
-    strength: Annotated[int, Field(ge=min(LEVELS), le=max(LEVELS))] | None = key(
-        None, "A level of strength, in place of simulations and seconds: 1 is a beginner, 10 the strongest."
-    )
+    simulations: Annotated[CountOrNone, Key(SIMULATIONS, aliases="sims")] = "none"
+    seconds: Annotated[NonNegative, Key(SECONDS)] = 1.0
+    network: Annotated[
+        settings.ShippedOrNone,
+        Key(
+            "A network file of `rlgo network`, the name of a shipped one, or an ONNX file (needs rlgo[onnx]); none: "
+            "`mc_rave_patterns` plays in its place, with the keys given, but those of PUCT."
+        ),
+    ] = f"{DEFAULT_SIZE}x{DEFAULT_SIZE}"
+    strength: Annotated[
+        Annotated[int, Ge(min(LEVELS)), Le(max(LEVELS))] | None,
+        Key("A level of strength, in place of simulations and seconds: 1 is a beginner, 10 the strongest."),
+    ] = None
 
     def stand_in(self) -> str:
         """Return `mc_rave_patterns`, the strongest player without a network, if there is none."""
@@ -296,20 +309,18 @@ def _register_algorithm(name: str, summary: str, kind: type[SimulationKeys] = Tr
 
     others : further attributes of the class, such as `Keys.by_size`
     """
-
-    def make() -> type[Keys]:
-        start = ALGORITHMS[name]._replace(virtual_loss=_SETTINGS.virtual_loss)
-        body: dict[str, Any] = {
-            "__doc__": summary,
-            "__module__": __name__,
-            "__annotations__": {"parameters": Settings, "resources": Resources},
-            "name": name,
-            "parameters": _keys_of(start, start.action_value),
-            "resources": _keys_of(Resources(), start.action_value),
-        }
-        return section(type(f"{name}_keys", (kind,), body | others))
-
-    register_later(name, make)
+    start = ALGORITHMS[name]._replace(virtual_loss=_SETTINGS.virtual_loss)
+    body: dict[str, Any] = {
+        "__doc__": summary,
+        "__module__": __name__,
+        "__annotations__": {
+            "parameters": _keys_of(Settings, start.action_value),
+            "resources": _keys_of(Resources, start.action_value),
+        },
+        "parameters": start,
+        "resources": Resources(),
+    }
+    register(name)(dataclass(frozen=True)(type(f"{name}_keys", (kind,), body | others)))
 
 
 _register_algorithm(
@@ -350,10 +361,11 @@ _register_algorithm(
 
 
 @register("open_spiel")
+@dataclass(frozen=True)
 class OpenSpielKeys(Keys):
     """OpenSpiel's own tree search (needs rlgo[open-spiel])."""
 
-    simulations: Annotated[Count, Field(ge=1, le=10_000_000)] = key(1_000, "Simulations per move.", aliases="sims")
+    simulations: Annotated[int, Ge(1), Le(10_000_000), Key("Simulations per move.", aliases="sims")] = 1_000
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make OpenSpiel's player."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import VALUES
 from rlgo.compiler.jit import compiling, make_rng
@@ -46,6 +47,7 @@ def learn_games(
     games: Collection, settings: PlayoutSettings, report: Callable[[float], None] = lambda _: None
 ) -> SoftmaxPolicy:
     """Learn a policy from the moves of games; `report` is called with the mean log-likelihood after each step."""
+    settings = validated(settings)
     table = game_table(games, held_out=False)
     theta, moves = balancing.fit_games(table, games.size, settings.l2, settings.iterations, report)
     made = {"method": "games", "l2": settings.l2, "iterations": settings.iterations}
@@ -77,6 +79,7 @@ def learn_targets(
     ------
     RlgoError : for two-step balancing without weights, or with weights of another board size.
     """
+    settings = validated(settings)
     learned = np.flatnonzero(~targets.held_out)
     if not len(learned):
         raise RlgoError(f"{len(targets):,} targets: expected more, so that some are not held out")

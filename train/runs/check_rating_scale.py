@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
-from rlgo.base.bounds import Whole
-from rlgo.base.settings import BOARD_SIZE, DEFAULT_SIZE, FAST_GAMES, MOST, SEED, Learning, Policy
+from rlgo.base.checks import check
+from rlgo.base.settings import DEFAULT_SIZE, MOST, BoardSize, FastGames, Learning, Policy, SeedNumber
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights
 from rlgo.learning.fast_games import play_fast
@@ -52,8 +53,8 @@ def check_rating_scale(
     ------
     RlgoError : for a number out of range, or a rating scale that is missing or damaged.
     """
-    runs, size = Whole(ge=2, le=MOST).check("runs", runs), BOARD_SIZE.check("size", size)
-    games, seed = FAST_GAMES.check("games", games), SEED.check("seed", seed)
+    runs, size = check("runs", runs, Annotated[int, Ge(2), Le(MOST)]), check("size", size, BoardSize)
+    games, seed = check("games", games, FastGames), check("seed", seed, SeedNumber)
     load_rating_scale(size)
     learners = [Learner(make_features(size), Learning(), Policy(), seed=seed + i) for i in range(runs)]
     found = []

@@ -126,7 +126,7 @@ def test_the_shipped_example_names_every_key_and_no_server() -> None:
     with pytest.raises(RlgoError, match=r'example.toml: host = "": expected the address of a CGOS server'):
         main("example")
     values = tomllib.loads(file.read_text("utf-8"))
-    fields = {name: field.default for name, field in CgosConfig.fields().items()}
+    fields = {name: field.default for name, field in CgosConfig.all_keys().items()}
     assert "\n# password = " in file.read_text("utf-8")
     assert [*values] == [name for name in fields if name != "password"]
     own = {"host", "port", "user", "password_file", "player"}

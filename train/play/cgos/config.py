@@ -9,54 +9,63 @@ import dataclasses
 import os
 import re
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from annotated_types import Ge, Le
+from pydantic import StringConstraints
 
+from rlgo.base.checks import Expected, Key
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import user_path
 from rlgo.base.resources import config_path
-from train.config import BoardSize, check_keys, read_toml, section_from
+from rlgo.base.settings import BoardSize, NonNegative, Positive, TrainingGamesOr0
+from train.config import read_toml
 from train.players.spec import parse_spec
-from train.settings import AnyPath, Count, Expected, Line, Section, SpecText, expected, section
+from train.settings import AnyPath, Line, Section, SpecText, check_keys, section_from
 
 _SECRET = "a string of at least 3 ASCII characters, no spaces"  # nosec B105  # in words
 
-Secret = Annotated[str, Field(pattern=r"^([!-~]{3,100})?$"), Expected(_SECRET)]
+Secret = Annotated[str, StringConstraints(pattern=r"^([!-~]{3,100})?$"), Expected(_SECRET)]
 
 
-@section
+@dataclass(frozen=True)
 class CgosConfig(Section):
     """The server, the account and the player. See configs/cgos/example.toml for every key."""
 
-    host: Annotated[Line, Field(pattern=r"^\S+$"), Expected("the address of a CGOS server")] = Field(
-        default="", description="Address of the server."
-    )
-    port: Annotated[int, Field(ge=1, le=65_535)] = Field(default=0, description="Its port.")
+    host: Annotated[
+        Line,
+        StringConstraints(pattern=r"^\S+$"),
+        Expected("the address of a CGOS server"),
+        Key("Address of the server."),
+    ] = ""
+    port: Annotated[int, Ge(1), Le(65_535), Key("Its port.")] = 0
     user: Annotated[
         str,
-        Field(pattern=r"^[A-Za-z0-9._-]{3,18}$"),
+        StringConstraints(pattern=r"^[A-Za-z0-9._-]{3,18}$"),
         Expected("a name of 3 to 18 letters, digits, '.', '_' and '-'"),
-    ] = Field(default="", description="Our account.")
-    password: Secret = Field(
-        default="", repr=False, description="Its password; never shown. `load_cgos` reads it from `password_file`."
+        Key("Our account."),
+    ] = ""
+    password: Annotated[Secret, Key("Its password; never shown. `load_cgos` reads it from `password_file`.")] = field(
+        default="", repr=False
     )
-    password_file: AnyPath = Field(default="", description="A file with the password, in place of `password`.")
-    player: SpecText = Field(default="", description="The player: a player spec.")
-    size: BoardSize = Field(default=9, description="Board size of the games; the player is prepared before the login.")
-    games: Annotated[Count, Field(ge=0)] = Field(default=0, description="Stop after this many games; 0: at Ctrl-C.")
-    ponder: bool = Field(default=False, description="Think during the opponent's time.")
-    lag: float = Field(
-        default=0.5, ge=0, description="Seconds of network delay per move, subtracted from the player's time."
-    )
-    timeout: Annotated[float, Field(gt=0, le=86_400), Expected("a number of seconds up to a day")] = Field(
-        default=600.0, description="Seconds of silence from the server after which the connection counts as lost."
-    )
-    log: AnyPath = Field(default="", description="A file that receives a copy of the log on stderr; empty: none.")
-    sgf: AnyPath = Field(default="", description="A folder for game records; empty: none.")
+    password_file: Annotated[AnyPath, Key("A file with the password, in place of `password`.")] = ""
+    player: Annotated[SpecText, Key("The player: a player spec.")] = ""
+    size: Annotated[BoardSize, Key("Board size of the games; the player is prepared before the login.")] = 9
+    games: Annotated[TrainingGamesOr0, Key("Stop after this many games; 0: at Ctrl-C.")] = 0
+    ponder: Annotated[bool, Key("Think during the opponent's time.")] = False
+    lag: Annotated[NonNegative, Key("Seconds of network delay per move, subtracted from the player's time.")] = 0.5
+    timeout: Annotated[
+        Positive,
+        Le(86_400),
+        Expected("a number of seconds up to a day"),
+        Key("Seconds of silence from the server after which the connection counts as lost."),
+    ] = 600.0
+    log: Annotated[AnyPath, Key("A file that receives a copy of the log on stderr; empty: none.")] = ""
+    sgf: Annotated[AnyPath, Key("A folder for game records; empty: none.")] = ""
 
-    def __post_init__(self) -> None:
+    def combine(self) -> None:
         """Reject two passwords, and a bad spec."""
         if bool(self.password) == bool(self.password_file):
             found = "both" if self.password else "neither"
@@ -84,7 +93,7 @@ def load_cgos(path: str | Path) -> CgosConfig:
     check_keys(CgosConfig, table, str(file))
     for key in ("host", "port", "user", "player"):
         if key not in table:
-            raise RlgoError(f"{file}: {key}: missing; expected {expected(CgosConfig.fields()[key])}")
+            raise RlgoError(f"{file}: {key}: missing; expected {CgosConfig.all_keys()[key].expected}")
     config: CgosConfig = section_from(CgosConfig, table, str(file))
     if config.password:
         _warn_if_readable(file)

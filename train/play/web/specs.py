@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mcts.settings import NO_NETWORK
+from rlgo.base.checks import choices_of, not_none, types_of
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import list_shipped_networks, list_shipped_patterns, shipped_softmax_policy
 from rlgo.play.player import Player
@@ -18,7 +19,7 @@ from train.players.keys import PLAYERS
 from train.players.levels import LEVELS
 from train.players.listing import KeyRow, PlayerRow, players_table
 from train.players.spec import Spec, make_player, parse_spec
-from train.settings import accepted_types, choices_of, nested_spec, spelled, split_spec
+from train.settings import nested_spec, spelled, split_spec
 
 _WEIGHTS = ("weights", "long_term")  # keys that name a weight file
 _NO_FILES = ("", "none")
@@ -57,7 +58,7 @@ class Specs:
         own = parse_spec(self._options.player)
         trusted_values = own.values.items() if own.name == spec.name else ()
         chosen = {key: value for key, value in spec.values.items() if (key, value) not in trusted_values}
-        fields, most = PLAYERS[spec.name].fields(), self._options.limits.memory_mb
+        fields, most = PLAYERS[spec.name].all_keys(), self._options.limits.memory_mb
         _expect_at_most(most, spec.name, "memory_mb", chosen)
         self._confine(spec.name, chosen, size)
         values = {**spec.values, **chosen}
@@ -158,18 +159,17 @@ def _offered(row: PlayerRow) -> list[KeyRow]:
 
 def _menu_key(player: str, key: KeyRow) -> dict[str, Any]:
     kind = PLAYERS[player]
-    name = next(field for field in kind.fields() if spelled(field) == key.name)
-    field = kind.fields()[name]
-    slider = SLIDERS.get(name)
-    number = field.default if isinstance(field.default, int | float) and not isinstance(field.default, bool) else None
+    name, setting = next((name, setting) for name, setting in kind.all_keys().items() if spelled(name) == key.name)
+    slider, choices = SLIDERS.get(name), choices_of(setting.kind)
+    number = setting.default if isinstance(setting.default, int | float) and type(setting.default) is not bool else None
     return {
         "name": key.name,
         "aliases": list(key.aliases),
         "default": key.default,
         "expected": key.expected,
         "meaning": key.meaning,
-        "kind": _kind(name, accepted_types(field), choices_of(field)),
-        "choices": choices_of(field),
+        "kind": _kind(name, types_of(not_none(setting.kind)), choices),
+        "choices": choices,
         "range": None
         if slider is None
         else {
