@@ -198,7 +198,7 @@ class Group:
         """Return the keys by name; `start` has their defaults."""
         chosen = {
             name: (kind, dataclasses.replace(key, **self.changes.get(name, {})))
-            for name, (kind, key) in fields_of(type(start)).items()
+            for name, (kind, key) in fields_of(type(start)).items()  # type: ignore[arg-type]  # a NamedTuple is hashable
             if key is not None and name in (self.fields or start._fields) and name not in self.without
         }
         names = {field: key.name or field for field, (_, key) in chosen.items()}
@@ -419,6 +419,6 @@ def with_overrides(start: Any, overrides: Iterable[str]) -> Any:
             raise RlgoError(f"--set {printable(text)}: expected KEY=VALUE")
         if not name:
             raise RlgoError(f"--set {printable(text)}: {unknown_key(written_name.strip(), keys)}")
-        value = keys[name].read(spelled(name), read_toml_value(raw.strip()))
+        value = keys[name].read(f"--set {spelled(name)}", read_toml_value(raw.strip()))
         start = start._replace(**{keys[name].field: value})
     return validated(start)

@@ -192,9 +192,9 @@ def test_settings_are_changed_by_their_keys() -> None:
     for text, message in [
         ("alpha", "--set alpha: expected KEY=VALUE"),
         ("alhpa=1", "--set alhpa=1: unknown key alhpa; did you mean alpha?"),
-        ("alpha=0", "alpha = 0: expected a positive number"),
-        ("alpha=x", 'alpha = "x": expected a positive number, found a string'),
-        ("schedule=1", "schedule = 1: expected one of "),
+        ("alpha=0", "--set alpha = 0: expected a positive number"),
+        ("alpha=x", '--set alpha = "x": expected a positive number, found a string'),
+        ("schedule=1", "--set schedule = 1: expected one of "),
     ]:
         with pytest.raises(RlgoError) as error:
             with_overrides(Learning(), [text])

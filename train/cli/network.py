@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rlgo.base.checks import keys_of
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, Workers
 from train.cli.options import (
@@ -22,6 +23,7 @@ from train.cli.options import (
     whole,
     write_json,
 )
+from train.cli.training import SettingsCommand
 from train.console import unicode_output
 from train.network.settings import NetworkSettings
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Learn networks from games, and test them.")
 
 _DEFAULTS = NetworkSettings()
+_KEYS = [key.name or name for name, key in keys_of(NetworkSettings).items()]
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of games, of any board sizes.")]
 _Blocks = Annotated[
     int | None,
@@ -41,10 +44,30 @@ _Channels = Annotated[
     int | None,
     option("--channels", "Channels of these, computed in groups of 16; 32, or those of the first network.", whole(8)),
 ]
+_Changes = Annotated[
+    list[str] | None,
+    option(
+        "--set",
+        f"Change settings of learning: {', '.join(name.removesuffix('_') for name in _KEYS)}.",
+        metavar="KEY=VALUE",
+        show_default="docs/networks.md",
+    ),
+]
+_Opponent = Annotated[
+    str,
+    option(
+        "--opponent",
+        "The opponent at equal time, without simulations or time; if not given, --matched without a network.",
+        metavar="PLAYER",
+    ),
+]
+_Cluster = Annotated[
+    str, option("--cluster", "Ray cluster for the games: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")
+]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A network file, or the name of a shipped one.")]
 
 
-@app.command("train")
+@app.command("train", cls=SettingsCommand)
 def train(
     folders: _Folders,
     *,
@@ -63,22 +86,8 @@ def train(
         ),
     ] = None,
     steps: Annotated[int, option("--steps", "Number of steps.", whole(1))] = _DEFAULTS.steps,
-    batch: Annotated[int, option("--batch", "Positions of a step.", whole(1))] = _DEFAULTS.batch,
-    alpha: Annotated[float, option("--alpha", "Largest step size.", float, metavar="X")] = _DEFAULTS.alpha,
-    averaging: Annotated[
-        float,
-        option(
-            "--averaging",
-            "The part of the averaged weights that a step keeps; much of the first ones is left unless --steps is "
-            "several times 1 / (1 - X).",
-            float,
-            metavar="X",
-        ),
-    ] = _DEFAULTS.averaging,
-    lam: Annotated[
-        float, option("--lambda", "Lambda of the value's target: 1: the outcome.", float, metavar="X")
-    ] = _DEFAULTS.lam,
     seed: Seed = _DEFAULTS.seed,
+    changes: _Changes = None,
     save_every: Annotated[int, option("--save-every", "Steps between two saved states.", whole(1))] = 500,
 ) -> None:
     """Learn a network from games (needs rlgo[network]).
@@ -88,9 +97,10 @@ def train(
     """
     from rlgo.network.network import load_network
     from train.network.learning import Plan, learn
+    from train.settings import with_overrides
 
     first = None if begin is None else load_network(begin)
-    settings = NetworkSettings(steps, batch, alpha, averaging=averaging, lam=lam, seed=seed)
+    settings = with_overrides(NetworkSettings(steps, seed=seed), changes or ())
     file = out / "network.npz"
     with kept_in(file, "the weights so far"):
         network = learn(Plan(folders, network_shape(first, blocks, channels), settings, save_every, begin=first), out)
@@ -105,7 +115,7 @@ def network_shape(first: ConvNetwork | None, blocks: int | None, channels: int |
     return shape._replace(blocks=blocks or shape.blocks, channels=channels or shape.channels)
 
 
-@app.command("rounds")
+@app.command("rounds", cls=SettingsCommand)
 def rounds(
     player: Annotated[str, typer.Argument(metavar="PLAYER", help="A tree search, which plays the games.")],
     *,
@@ -119,14 +129,7 @@ def rounds(
     ] = "",
     newest: Annotated[int, option("--newest", "Rounds whose games are learned.", whole(1))] = 3,
     matched: Annotated[str, option("--matched", "The player of the matches.", metavar="PLAYER")] = "rlgo,sims=400",
-    opponent: Annotated[
-        str,
-        option(
-            "--opponent",
-            "The opponent at equal time, without simulations or time; if not given, --matched without a network.",
-            metavar="PLAYER",
-        ),
-    ] = "",
+    opponent: _Opponent = "",
     match_games: Annotated[int, option("--match-games", "Games of each match.", whole(2))] = 200,
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
@@ -135,10 +138,9 @@ def rounds(
     channels: _Channels = None,
     steps: Annotated[int, option("--steps", "Steps of learning in a round.", whole(1))] = _DEFAULTS.steps,
     seed: Seed = _DEFAULTS.seed,
+    changes: _Changes = None,
     jobs: Annotated[int, option("--jobs", "Games at a time.", Workers)] = 1,
-    cluster: Annotated[
-        str, option("--cluster", "Ray cluster for the games: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")
-    ] = "",
+    cluster: _Cluster = "",
     out: Annotated[Path, option("-o --out", "Folder to write; one that exists is continued.", metavar="DIR")] = Path(
         "rounds"
     ),
@@ -155,10 +157,12 @@ def rounds(
 
     from rlgo.network.network import load_network
     from train.network.rounds import RoundsPlan, model, model_table, rounds_table, run_rounds, to_json
+    from train.settings import with_overrides
 
     plan = RoundsPlan(
         player, games, most, matched, match_games, opponent, network, newest, size, komi, opening_plies, seed,
-        network_shape(load_network(network) if network else None, blocks, channels), NetworkSettings(steps, seed=seed),
+        network_shape(load_network(network) if network else None, blocks, channels),
+        with_overrides(NetworkSettings(steps, seed=seed), changes or ()),
     )  # fmt: skip
     with kept_in(out, "the rounds so far"):
         found = run_rounds(plan, out, begin or (), jobs, cluster)

@@ -46,7 +46,7 @@ app = typer.Typer()
 # ---------------------------------------------------------------------------------------------
 
 
-class _SettingsCommand(TyperCommand):
+class SettingsCommand(TyperCommand):
     """A command whose --set takes several settings: ``--set run.games=1000 learning.alpha=0.2``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -74,7 +74,7 @@ def _repeat_set(args: Sequence[str]) -> Iterator[str]:
     yield from rest
 
 
-@app.command("train", cls=_SettingsCommand)
+@app.command("train", cls=SettingsCommand)
 def train(
     config: Annotated[
         str | None,

@@ -266,7 +266,7 @@ def test_other_onnx_files_are_refused(tmp_path):
 
 def test_the_commands(games, tmp_path, capsys):
     out, file = tmp_path / "run", str(tmp_path / "run/network.npz")
-    small = ["--steps", "2", "--batch", "8", "--blocks", "1", "--channels", "8"]
+    small = ["--steps", "2", "--set", "batch=8", "clip=0.5", "--blocks", "1", "--channels", "8"]
     assert main(["network", "train", str(games), "--out", str(out), *small]) == 0
     assert "network.npz: <ConvNetwork: 1 block of 8 channels," in capsys.readouterr().out
     assert {path.name.split(".")[0] for path in out.iterdir()} == {"state", "network", "metrics", "events"}
@@ -282,6 +282,11 @@ def test_the_commands(games, tmp_path, capsys):
     assert "Policy of Black" in text
     assert "Black wins with probability 0.50" in text
     assert main(["network", "show", file, "--size", "5", "--moves", "C3 C3"]) == 2
+    assert load_network(file).provenance["settings"]["clip"] == 0.5
+    assert main(["network", "train", str(games), "--batch", "8"]) == 2
+    assert "no such option: --batch; settings follow --set, as in --set KEY=VALUE" in capsys.readouterr().err
+    assert main(["network", "train", str(games), "--set", "clip=0"]) == 2
+    assert "--set clip = 0: expected a positive number" in capsys.readouterr().err
     assert main(["network", "test", file]) == 2
     assert "expected one or more network files, and one or more folders" in capsys.readouterr().err
     assert main(["network", "test", file, str(tmp_path / "gmaes")]) == 2
