@@ -47,7 +47,7 @@ from mcts.tree import (
     tree_kernels,
 )
 from rlgo.base.budget import Budget, check_budget, never
-from rlgo.base.checks import check
+from rlgo.base.checks import check, validated
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.ram import announce
 from rlgo.base.settings import DEFAULT_SIZE, EPSILON_GREEDY, Policy, Probability, board_size
@@ -168,7 +168,7 @@ class TreeSearch(Player):
         if isinstance(evaluator, ConvNetwork):
             settings, network, evaluator = _with_network(settings), evaluator.layers, None
         shares_tree = resources.workers > 1 and not resources.root_parallel
-        self.settings = _complete(settings, size, evaluator is not None, shares_tree)
+        self.settings = validated(_complete(settings, size, evaluator is not None, shares_tree))
         if prior_search is not None:
             self._fit_prior_search(prior_search)
         self._weights = self._needed(weights, network is not None)

@@ -38,7 +38,8 @@ class RaveSchedule(IntEnum):
     """How beta, the weight of the AMAF value, shrinks as visits add up (MC-RAVE paper, Sections 4.5 and 4.6).
 
     >>> import mcts
-    >>> mcts.Settings(schedule="hand_selected").schedule == mcts.RaveSchedule.HAND_SELECTED
+    >>> settings = mcts.Settings(schedule="hand_selected")
+    >>> mcts.TreeSearch(5, settings, simulations=9).settings.schedule == mcts.RaveSchedule.HAND_SELECTED
     True
     """
 
@@ -64,7 +65,7 @@ class Use(IntEnum):
     """Which answers of an evaluator the search uses; see `evaluator.py`.
 
     >>> import mcts
-    >>> mcts.Settings(evaluator="value").evaluator == mcts.Use.VALUE
+    >>> mcts.Settings().evaluator == mcts.Use.BOTH
     True
     """
 
@@ -162,7 +163,7 @@ _SHARED = Needs("several workers that share a tree", lambda keys: keys.workers >
 class Settings(NamedTuple):
     """The parameters of a tree search: tree policy, prior knowledge, and how simulations end.
 
-    Raises `RlgoError` for a value out of range.
+    `TreeSearch` checks them.
 
     >>> import mcts
     >>> settings = mcts.ALGORITHMS["mc_rave"]._replace(rave_bias=0.001)
@@ -170,7 +171,7 @@ class Settings(NamedTuple):
     0.001
     """
 
-    action_value: Annotated[int, Choice(ACTION_VALUES)] = ActionValue.MC_RAVE
+    action_value: Annotated[int, Choice(ACTION_VALUES)] = int(ActionValue.MC_RAVE)
     c: Annotated[  # turns MC into UCT, and MC_RAVE into UCT-RAVE
         NonNegative, Key("Exploration constant of UCB1.", "exploration", of=_TREE)
     ] = 0.0
@@ -182,7 +183,7 @@ class Settings(NamedTuple):
         int,
         Choice(PUCT_RULES),
         Key("What PUCT adds: AlphaGo's bonus, or Rosin's bonus and penalty.", needs=_PUCT, of=_TREE),
-    ] = PuctRule.ALPHAGO
+    ] = int(PuctRule.ALPHAGO)
     first_play_urgency: Annotated[
         NonNegative, Key("The value, to its player, of an action without statistics.", aliases="fpu", of=_TREE)
     ] = 0.5
@@ -204,7 +205,7 @@ class Settings(NamedTuple):
             "rave_schedule",
             of=_COMBINED,
         ),
-    ] = RaveSchedule.MINIMUM_MSE
+    ] = int(RaveSchedule.MINIMUM_MSE)
     rave_k: Annotated[
         Positive,
         Key("k, the equivalence parameter.", "rave_k", aliases="k", needs=_BY_K, implies=_HAND_SELECTED, of=_COMBINED),
@@ -231,12 +232,12 @@ class Settings(NamedTuple):
             kind=Annotated[int, Choice(HEURISTICS)],
             of=_TREE,
         ),
-    ] = Heuristic.NONE
+    ] = int(Heuristic.NONE)
     patterns_after: Annotated[  # see `search.without_patterns`
         Count,
         Key("Visits of a node before learned patterns replace handcrafted values in H.", needs=_PATTERNS, of=_TREE),
     ] = 1
-    earlier_heuristic: Annotated[int, Choice(HEURISTICS)] = Heuristic.NONE  # of nodes before the network's
+    earlier_heuristic: Annotated[int, Choice(HEURISTICS)] = int(Heuristic.NONE)  # of nodes before the network's
     network_after: Annotated[  # see `search.improve_prior`
         Count,
         Key(
@@ -287,7 +288,7 @@ class Settings(NamedTuple):
             kind=Annotated[int, Choice(USES)],
             of=_TREE,
         ),
-    ] = Use.BOTH
+    ] = int(Use.BOTH)
     temperature: Annotated[  # see `flat.choose_flat`
         NonNegative, Key("Simulate moves in proportion to exp(Q / temperature); 0: all equally often.", of=_FLAT)
     ] = 0.0
@@ -352,7 +353,7 @@ class Settings(NamedTuple):
 class Resources(NamedTuple):
     """The threads and the memory of a tree search, and how it saves time in games to learn from.
 
-    Raises `RlgoError` for a value out of range.
+    `TreeSearch` checks them.
 
     >>> import mcts
     >>> mcts.TreeSearch(9, resources=mcts.Resources(memory_mb=64)).resources.memory_mb
@@ -404,7 +405,7 @@ class Resources(NamedTuple):
 # few hundred simulations, many moves then have none. The others are in neither paper. "puct" is AlphaGo's tree policy,
 # here with learned patterns as its policy, and "puct_rave" adds AMAF values. "rlgo", which has won most games, is PUCT
 # with a network of its own for nodes with a few visits.
-ALGORITHMS = {
+_BY_NAME = {
     "mc": Settings(ActionValue.FLAT),
     "mcts_greedy": Settings(ActionValue.MC),
     "uct": Settings(ActionValue.MC, c=1.0, first_play_urgency=1.0),
@@ -432,4 +433,9 @@ ALGORITHMS = {
         network_value=1.0,
         leaf_value=0.6,
     ),
+}
+# With plain numbers: numba would compile again for the members of an enum.
+ALGORITHMS = {
+    name: Settings(*(int(value) if isinstance(value, IntEnum) else value for value in settings))
+    for name, settings in _BY_NAME.items()
 }

@@ -80,7 +80,7 @@ class Learning(NamedTuple):
 
     Values that have names may be given by name: ``Learning(schedule="harmonic")``.
 
-    Raises `RlgoError` for a value out of range.
+    Learners and searches check them, see `checks.validated`.
 
     >>> import rlgo
     >>> rlgo.TdSearch(5, learning=rlgo.Learning(alpha=0.1)).learning.alpha
@@ -162,7 +162,7 @@ class Learning(NamedTuple):
 class Policy(NamedTuple):
     """How a learner or a search chooses moves by afterstate value: epsilon-greedy or softmax.
 
-    Greedy is epsilon-greedy with epsilon = 0. Raises `RlgoError` for a value out of range.
+    Greedy is epsilon-greedy with epsilon = 0. Learners and searches check them.
 
     >>> import rlgo
     >>> rlgo.TdSearch(5, policy=rlgo.Policy(epsilon=0.1)).policy.epsilon

@@ -37,8 +37,8 @@ class TimeSettings(NamedTuple):
     """The time control of a game, in seconds for each side: absolute, Canadian or byo-yomi.
 
     Absolute: main time only. Canadian: then `stones` moves in every `period`. Byo-yomi: then `periods` periods, one for
-    each move; a side that exceeds a period loses it. A period without moves means no overtime. Raises `RlgoError` for a
-    value out of range, and for overtime without time.
+    each move; a side that exceeds a period loses it. A period without moves means no overtime. `GameSession`
+    checks them.
 
     >>> import rlgo
     >>> print(rlgo.TimeSettings(main=300, period=30, stones=5))

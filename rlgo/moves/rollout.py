@@ -50,7 +50,7 @@ _MOGO = Needs("default_policy = mogo", lambda keys: "mogo" in (keys.default_poli
 class DefaultPolicy(NamedTuple):
     """The default policy, which plays simulations to the end beyond what a search has learned.
 
-    The rules of MoGo's policy can be switched off one by one. Raises `RlgoError` for a value out of range.
+    The rules of MoGo's policy can be switched off one by one.
 
     >>> import rlgo
     >>> policy = rlgo.DefaultPolicy("mogo", pattern=False)  # MoGo's without its 3x3 patterns

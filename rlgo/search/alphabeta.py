@@ -50,7 +50,7 @@ _HISTORY = 1e-3  # of a logit, for each squared depth
 class Options(NamedTuple):
     """The enhancements of alpha-beta, each on or off.
 
-    Raises `RlgoError` for anything but True and False.
+    `AlphaBeta` checks them.
 
     >>> import rlgo
     >>> weights = rlgo.load_weights(rlgo.shipped_weights(9))

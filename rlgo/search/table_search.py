@@ -41,7 +41,7 @@ TableSimulations = Annotated[int, Ge(1), Le(10_000_000)]  # each adds a state to
 class TableLearning(NamedTuple):
     """The settings of learning in the table of a `TableSearch`.
 
-    The defaults are those of greedy Monte-Carlo tree search. Raises `RlgoError` for a value out of range.
+    The defaults are those of greedy Monte-Carlo tree search. `TableSearch` checks them.
 
     >>> import rlgo
     >>> learning = rlgo.TableLearning(alpha=0.1, lambda_=0.8)

@@ -97,7 +97,7 @@ THROUGHOUT = ALL_PLIES = MOST  # T: the learned policy to the end; learn_plies: 
 class Simulation(NamedTuple):
     """How far a simulation follows the learned policy, how much of it is learned from, and how long it may be.
 
-    Raises `RlgoError` for a value out of range.
+    `TdSearch` checks them.
 
     >>> import rlgo
     >>> rlgo.TdSearch(9, simulation=rlgo.Simulation(plies=10)).simulation.plies

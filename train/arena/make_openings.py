@@ -46,7 +46,7 @@ _RANDOM_ONES = 2_000  # judged unless another number is asked for
 class OpeningsPlan(NamedTuple):
     """Everything that determines the openings of a file.
 
-    Raises `RlgoError` for a value out of range.
+    `make_openings` and `judge_openings` check it.
     """
 
     judge: str  # a spec

@@ -61,7 +61,7 @@ _UNEQUAL = 1.1  # ratio of the times of two sides from which they are not equal
 class MatchSettings(NamedTuple):
     """Everything that determines the games of a match, apart from the players.
 
-    Raises `RlgoError` for a value out of range.
+    `play_match` checks them.
     """
 
     games: PairedGames  # the maximum if there is an SPRT

@@ -36,7 +36,7 @@ _NO_SEARCH = "only moves and results can be learned"
 class GamesPlan(NamedTuple):
     """Everything that determines the games that a player plays against itself.
 
-    Raises `RlgoError` for a value out of range.
+    `play_games` checks it.
     """
 
     player: str  # a spec

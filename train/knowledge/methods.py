@@ -18,7 +18,7 @@ PLAYOUT_METHODS = {"games": GAMES, "balance": BALANCE, "two_step": TWO_STEP, "re
 
 
 class PatternSettings(NamedTuple):
-    """How patterns are learned. Raises `RlgoError` for a value out of range."""
+    """How patterns are learned."""
 
     seen: Count = 100  # only shapes seen at least this often are learned
     rings: Annotated[int, Ge(1), Le(MOST_RINGS)] = MOST_RINGS  # of the largest shapes
@@ -27,7 +27,7 @@ class PatternSettings(NamedTuple):
 
 
 class PlayoutSettings(NamedTuple):
-    """How a softmax policy is learned. Raises `RlgoError` for a value out of range."""
+    """How a softmax policy is learned."""
 
     method: Annotated[int, Choice(PLAYOUT_METHODS)] = BALANCE
     alpha: Positive = 2.0  # step size of the gradient

@@ -47,7 +47,7 @@ _ACTORS = (1, 4, 32, 256)
 
 
 class RoundsPlan(NamedTuple):
-    """Everything that determines the rounds. Raises `RlgoError` for a value out of range."""
+    """Everything that determines the rounds. `run_rounds` checks it."""
 
     player: str  # the spec of a tree search that plays the games
     games: Count  # of a round

@@ -195,7 +195,7 @@ def test_a_single_target_has_no_correlation(targets: Targets):
     assert (found.positions, found.correlation) == (1, None)
     assert balance_table([found]).splitlines()[-1].split()[-2] == "-"
     with pytest.raises(RlgoError, match="seed = -1: expected an integer from 0 to"):
-        PlayoutSettings(seed=-1)
+        learn_targets(targets, PlayoutSettings(seed=-1), progress=False)
 
 
 def test_whose_turn_it_is_in_handicap_games(tmp_path: Path):
