@@ -436,6 +436,6 @@ _BY_NAME = {
 }
 # With plain numbers: numba would compile again for the members of an enum.
 ALGORITHMS = {
-    name: Settings(*(int(value) if isinstance(value, IntEnum) else value for value in settings))
+    name: Settings._make(int(value) if isinstance(value, IntEnum) else value for value in settings)
     for name, settings in _BY_NAME.items()
 }

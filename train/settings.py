@@ -245,17 +245,15 @@ class Setting(NamedTuple):
                 raise ValueError("a code")
             return written(convert(value, self.kind), self.kind)
         except ValueError:
-            raise RlgoError(self.refusal(name, value)) from None
+            raise RlgoError(self._refusal(name, value)) from None
 
-    def refusal(self, name: str, value: Any) -> str:
-        """Describe a rejected value and what was expected."""
+    def _refusal(self, name: str, value: Any) -> str:
         if self.is_secret:
             return f"{name}: expected {self.expected} (not shown here)"
-        words, types = self.expected, types_of(not_none(self.kind))
         if (beyond := expected(self.kind, value)).startswith("at most"):
             return f"{name} = {shorten(value)}: expected {beyond}"
-        found = "" if type(value) in types else f", found {_kind_of(value)}"
-        return f"{name} = {shorten(value)}: expected {words}{found}"
+        found = "" if type(value) in types_of(not_none(self.kind)) else f", found {_kind_of(value)}"
+        return f"{name} = {shorten(value)}: expected {self.expected}{found}"
 
 
 def _in_words(text: str, names: Mapping[str, str], prefix: str = "") -> str:
@@ -393,16 +391,8 @@ def _attributes_of(cls: Any) -> dict[str, dict[str, Setting]]:
     return found
 
 
-def check_keys(kind: type[Section], table: Mapping[str, Any], source: str) -> None:
-    """Raise RlgoError for a key that a section does not have."""
-    for name in table:
-        if name not in kind.all_keys():
-            raise RlgoError(f"{source}: {unknown_key(name, kind.all_keys(), kind.prefix)}")
-
-
 def section_from(kind: type[Section], table: Mapping[str, Any], source: str) -> Any:
     """Make a section from a table of some file; error messages begin with `source`."""
-    check_keys(kind, table, source)
     try:
         return kind.from_table(table)
     except RlgoError as error:

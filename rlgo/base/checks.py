@@ -138,7 +138,7 @@ def check(name: str, value: Any, kind: Any) -> Any:
     """
     try:
         return convert(value, kind)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise RlgoError(f"{name} = {shown(value)}: expected {expected(kind, value)}") from None
 
 
@@ -231,8 +231,7 @@ def fields_of(cls: Any) -> dict[str, Field]:
     for name, hint in get_type_hints(cls, include_extras=True).items():
         bare, notes = split(hint)
         others = tuple(note for note in notes if not isinstance(note, Key))
-        kind = Annotated[(bare, *others)] if others else bare
-        found[name] = Field(kind, next((note for note in notes if isinstance(note, Key)), None))
+        found[name] = Field(_annotated(bare, others), next((note for note in notes if isinstance(note, Key)), None))
     return found
 
 
@@ -247,6 +246,10 @@ def split(kind: Any) -> tuple[Any, tuple[Any, ...]]:
         bare, *notes = get_args(kind)
         return bare, tuple(notes)
     return kind, ()
+
+
+def _annotated(bare: Any, notes: tuple[Any, ...]) -> Any:
+    return Annotated[(bare, *notes)] if notes else bare
 
 
 def not_none(kind: Any) -> Any:
@@ -308,7 +311,7 @@ def expected(kind: Any, value: Any = None) -> str:
             return _one_of(note.codes)
         if isinstance(note, Word):
             others = tuple(other for other in notes if other is not note)
-            return f"{expected(Annotated[(bare, *others)] if others else bare)}, or {note.word}"
+            return f"{expected(_annotated(bare, others), value)}, or {note.word}"
     if get_origin(bare) is Literal:
         words = [str(word) for word in get_args(bare)]
         return words[0] if len(words) == 1 else _one_of(words)
@@ -324,17 +327,11 @@ def _one_of(words: Iterable[str]) -> str:
     return "one of " + ", ".join(f'"{word}"' for word in words)
 
 
-def bounds_of(kind: Any) -> tuple[float | None, float | None, float | None]:
-    """Return the bounds of a number: greater than, at least, at most; None: unbounded."""
-    _, notes = split(kind)
-    above, least = [n.gt for n in notes if isinstance(n, Gt)], [n.ge for n in notes if isinstance(n, Ge)]
-    most: Any = [n.le for n in notes if isinstance(n, Le)]
-    return max(above, default=None), max(least, default=None), min(most, default=None)  # type: ignore[type-var, return-value]
-
-
 def _number(bare: type, notes: tuple[Any, ...], value: Any) -> str:
     """Describe a number: ``a positive number``, ``an integer from 1 to 64``."""
-    gt, ge, le = bounds_of(Annotated[(bare, *notes)] if notes else bare)
+    gt = next((note.gt for note in notes if isinstance(note, Gt)), None)
+    ge = next((note.ge for note in notes if isinstance(note, Ge)), None)
+    le: Any = min((note.le for note in notes if isinstance(note, Le)), default=None)  # type: ignore[type-var]
     if le == HUGE:
         if isinstance(value, int | float) and HUGE < value < float("inf"):
             return f"at most {HUGE:,}"

@@ -24,7 +24,7 @@ from train.players import PLAYERS, make_player
 from train.players.keys import Keys, register
 from train.players.listing import player_keys
 from train.players.spec import parse_spec
-from train.settings import Group, Section, check_keys, section_from
+from train.settings import Group, Section, section_from
 
 ROOT = Path(__file__).resolve().parents[2]
 TUPLES = (Learning, Policy, Simulation, TableLearning, Options, DefaultPolicy, Settings, Resources)
@@ -128,7 +128,7 @@ def test_a_field_is_a_key_of_configs_and_specs_and_a_row_and_a_value(kind: Any, 
     assert parse_spec(spec).values == given
     assert make_player(spec, 5).settings == expected_tuple
     with pytest.raises(RlgoError, match=r"^file: unknown key inner; "):
-        check_keys(config, {"inner": 3}, "file")
+        section_from(config, {"inner": 3}, "file")
 
 
 def test_all_of_a_declaration_is_used(monkeypatch: Any) -> None:

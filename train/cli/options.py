@@ -48,6 +48,8 @@ def parser_of(kind: Any) -> Callable[[Any], Any]:
         value: Any = text
         with contextlib.suppress(RlgoError, ValueError):  # what is no number is refused below
             value = read(text)
+        if kind is float and isinstance(value, float):  # what takes it knows its bounds
+            return value
         try:
             return convert(value, kind)
         except ValueError:
