@@ -1,6 +1,6 @@
 """The settings of a tree search: algorithms, parameters, and resources.
 
-Start reading at `ALGORITHMS`, then `Settings`, which checks its fields. Nothing here is compiled, so the file is quick
+Start reading at `ALGORITHMS`, then `Settings`, which `TreeSearch` checks. Nothing here is compiled, so the file is quick
 to import.
 """
 

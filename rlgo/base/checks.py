@@ -97,6 +97,8 @@ def needs(key: str, *values: str) -> Needs:
 class Key:
     """The meaning of a setting, and how it is written in configs and player specs.
 
+    A condition whose function uses names of its module is a constant there: annotations are evaluated elsewhere.
+
     Attributes
     ----------
     meaning : a sentence or two, for people who choose a value
