@@ -1,7 +1,7 @@
 """The settings of a tree search: algorithms, parameters, and resources.
 
-Start reading at `ALGORITHMS`, then `Settings`, which `TreeSearch` checks. Nothing here is compiled, so the file is quick
-to import.
+Start reading at `ALGORITHMS`, then `Settings`, which `TreeSearch` checks. Nothing here is compiled, so the file is
+quick to import.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -257,7 +257,7 @@ class Config:
     policy: PolicyConfig = PolicyConfig()
 
 
-SECTIONS: dict[str, type[Section]] = {f.name: type(f.default) for f in fields(Config)}
+SECTIONS: dict[str, type[Section]] = {name: type(section) for name, section in vars(Config()).items()}
 _KEYS = [f"{name}.{key}" for name, cls in SECTIONS.items() for key in cls.all_keys()]
 
 

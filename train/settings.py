@@ -25,16 +25,17 @@ from annotated_types import MinLen, Predicate
 from pydantic import AfterValidator
 
 from rlgo.base.checks import (
-    Choice,
     Expected,
     Key,
     Needs,
+    allows,
     codes_of,
     convert,
     expected,
     fields_of,
     name_of,
     not_none,
+    numbers_of,
     split,
     types_of,
     validated,
@@ -241,8 +242,12 @@ class Setting(NamedTuple):
     def read(self, name: str, value: Any) -> Any:
         """Return a value from a file or a spec as it is written there; RlgoError if it is not allowed."""
         try:
-            if type(value) is not str and any(isinstance(note, Choice) for note in split(self.kind)[1]):
-                raise ValueError("a code")
+            if (
+                type(value) is not str
+                and value in codes_of(self.kind).values()
+                and not allows(numbers_of(self.kind), value)
+            ):
+                raise ValueError("a code, which is not written")
             return written(convert(value, self.kind), self.kind)
         except ValueError:
             raise RlgoError(self._refusal(name, value)) from None

@@ -277,6 +277,13 @@ def codes_of(kind: Any) -> Mapping[str, int]:
     return {}
 
 
+def numbers_of(kind: Any) -> Any:
+    """Return the type of the numbers that a type with a `Word` allows beside it; of a `Choice`, which has none, text."""
+    bare, notes = split(kind)
+    is_choice = any(isinstance(note, Choice) for note in notes)
+    return str if is_choice else _annotated(bare, tuple(note for note in notes if not isinstance(note, Word)))
+
+
 def name_of(code: int, codes: Mapping[str, int]) -> str:
     """Return the name of a code; the first if it has several."""
     return next(name for name, known in codes.items() if known == code)
