@@ -278,7 +278,7 @@ def codes_of(kind: Any) -> Mapping[str, int]:
 
 
 def numbers_of(kind: Any) -> Any:
-    """Return the type of the numbers that a type with a `Word` allows beside it; text for a `Choice`, which has none."""
+    """Return the type of the numbers that a type with a `Word` allows beside it; text for a `Choice`, without any."""
     bare, notes = split(kind)
     is_choice = any(isinstance(note, Choice) for note in notes)
     return str if is_choice else _annotated(bare, tuple(note for note in notes if not isinstance(note, Word)))
