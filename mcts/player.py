@@ -53,11 +53,11 @@ from mcts.tree import (
     tree_kernels,
 )
 from mcts.workspace import Context, Models
-from rlgo.base.bounds import One, OrNone
 from rlgo.base.budget import Budget, check_budget, never
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.ram import announce
-from rlgo.base.settings import DEFAULT_SIZE, LOGISTIC, PROBABILITY, VALUES, board_size
+from rlgo.base.settings import DEFAULT_SIZE, LOGISTIC, VALUES, Probability, board_size
 from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import compile_together, compiling, interpreted, seed_sequence
 from rlgo.features.shapes import Table, with_others
@@ -68,7 +68,7 @@ from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
 from rlgo.go.rules import make_rules
 from rlgo.moves.patterns import Patterns
-from rlgo.moves.rollout import DefaultPolicy, is_hopeless
+from rlgo.moves.rollout import DefaultPolicy, check_default, is_hopeless
 from rlgo.network.conv_network import ConvNetwork
 from rlgo.play.player import RESIGN, Candidate, Player, SearchStatistics, Seed, check_size, moves_to_try, won_by
 from rlgo.search.td_search import TdSearch
@@ -155,12 +155,13 @@ class TreeSearch(Player):
     ):
         size = board_size(size)
         self.simulations, self.seconds = check_budget(simulations, seconds)
-        self.resources = One(Resources).check("resources", resources)
-        self.default_policy = One(DefaultPolicy).check("default_policy", default_policy)
-        self.resign = PROBABILITY.check("resign", resign)
+        self.resources = check("resources", resources, Resources)
+        self.default_policy = check("default_policy", default_policy, DefaultPolicy)
+        check_default(self.default_policy)
+        self.resign = check("resign", resign, Probability)
         self.name, self.sizes, self._size = name, (size,), size
-        self.prior_search = OrNone(One(TdSearch)).check("prior_search", prior_search)
-        settings = _with(evaluator, One(Search).check("settings", settings))
+        self.prior_search = check("prior_search", prior_search, TdSearch | None)
+        settings = _with(evaluator, check("settings", settings, Search))
         self._network = evaluator if isinstance(evaluator, ConvNetwork) else None
         if self._network is not None:
             evaluator = None
@@ -204,7 +205,7 @@ class TreeSearch(Player):
             return None
         if weights is None:
             raise RlgoError(f"{self.name}: expected weights for {self._size}x{self._size}")
-        return One(Weights).check("weights", weights).for_board(self._size, self.name)
+        return check("weights", weights, Weights).for_board(self._size, self.name)
 
     def _learned(self, patterns: Patterns | None) -> Models:
         """Return what has been learned for the search; RlgoError for what is missing."""
@@ -214,7 +215,7 @@ class TreeSearch(Player):
         if needs(self.settings, "patterns"):
             if patterns is None:
                 raise RlgoError(f"{self.name}: expected patterns")
-            strengths = One(Patterns).check("patterns", patterns).strengths()
+            strengths = check("patterns", patterns, Patterns).strengths()
         if needs(self.settings, "network") and self._network is None:
             raise RlgoError(f"{self.name}: expected a network")
         return Models(table, value, strengths, None if self._network is None else self._network.layers)
@@ -405,7 +406,7 @@ class TreeSearch(Player):
         budget : by default `own_budget`
         """
         check_size(self, game)
-        budget = OrNone(One(Budget)).check("budget", budget)
+        budget = check("budget", budget, Budget | None)
         self.threads.clear()
         self.root.leave()
         moves = moves_to_try(game)

@@ -5,8 +5,10 @@ Start reading at `Search`, then `ALGORITHMS`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any, NamedTuple
+
+from annotated_types import Ge, Gt, Le
 
 from mcts.leaves import LEAVES, CorrectedValue, LearnedValue, Mixture, NetworkValue, OutsideValue, Playout, Value
 from mcts.leaves.playout import NO_TRUNCATION
@@ -14,9 +16,9 @@ from mcts.policies import POLICIES, Flat, Puct, Rave, Ucb1, confidences
 from mcts.policies.rave import Schedule
 from mcts.priors import PRIORS, Handcrafted, Network, Outside, Patterns, Rlgo, parts_of, sum_of
 from mcts.priors.stages import Stage
-from rlgo.base.bounds import Key, Needs, Number, Whole, checked
+from rlgo.base.checks import Key, Needs, validated
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.settings import AT_LEAST_0, COUNT, COUNT_OR_0, MOST_PLIES, PROBABILITY, THREADS
+from rlgo.base.settings import Count, CountOr0, MaxMoves, NonNegative, Probability, Threads
 from rlgo.go.rules import check_max_moves
 
 MOST_MEMORY_MB = 50_000  # limit of a tree: beyond it, indices of edges would not fit into 32 bits
@@ -27,41 +29,10 @@ _TEMPERATURE = Needs("a move_temperature above 0", lambda keys: keys.move_temper
 _QUICK = Needs("quick_simulations above 0", lambda keys: keys.quick_simulations > 0)
 
 
-class _Part:
-    """A part of a search, of one of the types that are known."""
-
-    def __init__(self, kinds: Mapping[type, Any], words: str):
-        self.kinds, self.words = kinds, words
-
-    def check(self, name: str, value: Any) -> Any:
-        """Return the part. RlgoError if it is something else."""
-        if type(value) not in self.kinds:
-            raise RlgoError(f"{name} = {shown(value)}: expected {self.words}")
-        return value
-
-
-class _Stages:
-    """The stages of prior knowledge, by the visits from which on they count."""
-
-    words = "a tuple of mcts.Stage, each after more visits than the one before"
-    _prior = _Part(PRIORS, "prior knowledge, such as mcts.Rlgo()")
-
-    def check(self, name: str, value: Any) -> Any:
-        """Return the stages. RlgoError for anything else."""
-        if not isinstance(value, tuple) or not all(isinstance(stage, Stage) for stage in value):
-            raise RlgoError(f"{name} = {shown(value)}: expected {self.words}")
-        visits = [COUNT.check("after", stage.after) for stage in value]
-        parts = [self._prior.check(name, part) for stage in value for part in parts_of(stage.prior)]
-        if visits != sorted(set(visits)) or (len(value) > 1 and any(isinstance(part, Outside) for part in parts)):
-            raise RlgoError(f"{name} = {shown(value)}: expected {self.words}, and that of an evaluator alone")
-        return value
-
-
-@checked
 class Search(NamedTuple):
     """What a tree search is composed of: a tree policy, prior knowledge, and what a simulation is worth.
 
-    Raises RlgoError for a value out of range.
+    `TreeSearch` checks it.
 
     >>> import mcts
     >>> search = mcts.ALGORITHMS["mc_rave"]._replace(policy=mcts.Rave(bias=0.001))
@@ -69,24 +40,46 @@ class Search(NamedTuple):
     0.001
     """
 
-    policy: Annotated[Any, _Part(POLICIES, "a tree policy, such as mcts.Puct()")] = Rave()
-    prior: Annotated[Any, _Stages()] = ()
-    leaf: Annotated[Any, _Part(LEAVES, "what a simulation is worth, such as mcts.Playout()")] = Playout()
-    expand_after: Annotated[int, COUNT, Key("Visits of an action before its position becomes a node.")] = 1
+    policy: Any = Rave()  # of `policies.POLICIES`
+    prior: Any = ()  # a tuple of `Stage`, by the visits from which on they count
+    leaf: Any = Playout()  # of `leaves.LEAVES`
+    expand_after: Annotated[Count, Key("Visits of an action before its position becomes a node.")] = 1
     move_temperature: Annotated[
         float,
-        Number(ge=0, le=100),
+        Ge(0),
+        Le(100),
         Key("Draw the move to play in proportion to visits^(1 / move_temperature); 0: the most visited."),
     ] = 0.0
-    temperature_plies: Annotated[
-        int, COUNT_OR_0, Key("Moves of a game that are drawn so; 0: all.", needs=_TEMPERATURE)
-    ] = 0
+    temperature_plies: Annotated[CountOr0, Key("Moves of a game that are drawn so; 0: all.", needs=_TEMPERATURE)] = 0
     virtual_loss: Annotated[  # where threads share a tree, or simulations wait for their values
         int,
-        Whole(ge=1, le=1_000),
+        Ge(1),
+        Le(1_000),
         Key("Losses that a thread adds on its way down a shared tree, to keep others off its path.", needs=_SHARED),
     ] = 1
-    max_moves: Annotated[int, MOST_PLIES] = 0  # plies before a simulation is scored as it is; 0: 3 * size * size
+    max_moves: MaxMoves = 0  # plies before a simulation is scored as it is; 0: 3 * size * size
+
+    def combine(self) -> None:
+        """Refuse parts that are none, and stages of prior knowledge in a wrong order."""
+        if type(self.prior) is not tuple or not all(isinstance(stage, Stage) for stage in self.prior):
+            raise RlgoError(f"prior = {shown(self.prior)}: expected a tuple of mcts.Stage")
+        known = (
+            ("policy", [self.policy], POLICIES, "a tree policy, such as mcts.Puct()"),
+            ("leaf", [self.leaf], LEAVES, "what a simulation is worth, such as mcts.Playout()"),
+            (
+                "prior",
+                [part for stage in self.prior for part in parts_of(stage.prior)],
+                PRIORS,
+                "priors, as mcts.Rlgo()",
+            ),
+        )
+        for name, given, kinds, words in known:
+            for part in given:
+                if type(part) not in kinds:
+                    raise RlgoError(f"{name} = {shown(part)}: expected {words}")
+        after = [validated(stage).after for stage in self.prior]
+        if after != sorted(set(after)) or (is_outside(self) and len(after) > 1):
+            raise RlgoError("prior: expected stages after more and more visits, or that of an evaluator alone")
 
 
 class Composition(NamedTuple):
@@ -192,46 +185,45 @@ def with_evaluator(search: Search, policy: bool = True, value: bool = True) -> S
     return search
 
 
-@checked
 class Resources(NamedTuple):
     """The threads and the memory of a tree search, and how it saves time in games to learn from.
 
-    Raises `RlgoError` for a value out of range.
+    `TreeSearch` checks them.
 
     >>> import mcts
     >>> mcts.TreeSearch(9, resources=mcts.Resources(memory_mb=64)).resources.memory_mb
     64.0
     """
 
-    workers: Annotated[int, THREADS, Key("Threads.")] = 1
+    workers: Annotated[Threads, Key("Threads.")] = 1
     root_parallel: Annotated[
         bool, Key("Give each thread its own tree, and add up the roots, in place of one shared tree.", needs=_WORKERS)
     ] = False
     memory_mb: Annotated[
         float,
-        Number(gt=0, le=MOST_MEMORY_MB),
+        Gt(0),
+        Le(MOST_MEMORY_MB),
         Key("Memory of all trees; from half of it on, a node takes more visits."),
     ] = 256.0
     reuse: Annotated[bool, Key("Keep the part of the tree below the next position.")] = True
     quick_simulations: Annotated[  # playout cap randomization (Wu 2019, Section 3.1)
-        int,
-        COUNT_OR_0,
+        CountOr0,
         Key(
             "For games to learn from: some moves, drawn at random, are chosen by so few simulations. They decide games "
             "sooner; of their searches, only the value is kept. 0: none.",
             aliases="quick",
         ),
     ] = 0
-    quick_share: Annotated[float, PROBABILITY, Key("The share of such moves.", needs=_QUICK)] = 0.75
+    quick_share: Annotated[Probability, Key("The share of such moves.", needs=_QUICK)] = 0.75
     quick_beyond: Annotated[
         float,
-        Number(ge=0.5, le=1),
+        Ge(0.5),
+        Le(1),
         Key("All moves are quick while the last search valued either side above this; 1: not.", needs=_QUICK),
     ] = 1.0
-    batch: Annotated[int, Whole(ge=1, le=10_000), Key("New nodes that the network evaluates together.")] = 8
+    batch: Annotated[int, Ge(1), Le(10_000), Key("New nodes that the network evaluates together.")] = 8
     batch_ms: Annotated[
-        float,
-        AT_LEAST_0,
+        NonNegative,
         Key(
             "Milliseconds that new nodes wait until their batch is full; 0: until the end of a slice, about 10 ms, and "
             "a search of one thread limited by simulations can be repeated.",
@@ -248,9 +240,9 @@ ALGORITHMS = {
     "mc": Search(Flat()),
     "mcts_greedy": Search(Ucb1()),
     "uct": Search(Ucb1(c=1.0, first_play_urgency=1.0)),
-    "rave": Search(Rave(schedule=Schedule.AMAF)),
+    "rave": Search(Rave(schedule=int(Schedule.AMAF))),
     "mc_rave": Search(Rave()),
-    "uct_rave": Search(Rave(c=0.1, schedule=Schedule.HAND_SELECTED)),
+    "uct_rave": Search(Rave(c=0.1, schedule=int(Schedule.HAND_SELECTED))),
     "heuristic_mc_rave": Search(Rave(), (Stage(Rlgo()),)),
     "mc_rave_patterns": Search(
         Rave(),

@@ -7,57 +7,54 @@ Silver, Sutton & Mueller 2012; settings, sections and equations refer to it.
 
 from __future__ import annotations
 
-import dataclasses
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from annotated_types import Ge, Le, MinLen, Predicate
+from pydantic import BeforeValidator, StringConstraints
 
-from rlgo.base.bounds import Needs, needs
+from rlgo.base.checks import Expected, Key, Needs, needs
 from rlgo.base.errors import CLOSE, RlgoError, printable
 from rlgo.base.resources import config_path
 from rlgo.base.settings import (
-    BOARD_SIZE,
     DEFAULT_KOMI,
     DEFAULT_SIZE,
-    KOMI,
-    MOST_PLIES,
-    SEED,
-    SHARINGS,
+    GAMES,
     SIZES,
-    WORKERS,
+    BoardSize,
+    EvenCount,
+    FastGames,
+    Komi,
     Learning,
+    MaxMoves,
+    NonNegative,
+    PairedGames,
     Policy,
+    Positive,
+    SeedNumber,
+    Sharing,
+    TrainingGames,
+    TrainingGamesOr0,
+    Workers,
 )
 from rlgo.features.kinds import kind_of
 from train.settings import (
     AnyPath,
-    Count,
-    EvenCount,
-    Expected,
-    FastGameCount,
     Folder,
-    GroupedSection,
+    Group,
     Line,
-    OneOf,
-    PairedGames,
     Section,
     SizesOrNone,
     Windows,
-    Within,
-    as_tuple,
     different,
-    group,
-    key,
-    note_of,
-    section,
+    read_toml_value,
     shorten,
     spelled,
     to_toml_value,
-    unknown_key,
 )
 
 # ---------------------------------------------------------------------------------------------
@@ -67,194 +64,190 @@ from train.settings import (
 
 def _up_to(value: Any) -> Any:
     """Expand a number n of seeds to the seeds 1 to n; a number that is too large is left for pydantic to reject."""
-    if type(value) is int and value <= _MOST_SEEDS:
-        return tuple(range(1, value + 1))
-    return as_tuple(value)
+    return tuple(range(1, value + 1)) if type(value) is int and value <= _MOST_SEEDS else value
 
 
 FolderName = Annotated[
     str,
-    Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
     Expected("a folder name of letters, digits, '.', '_' and '-'"),
 ]
-ConfigName = Annotated[AnyPath, Field(min_length=1), Expected("the name of a config")]
+ConfigName = Annotated[AnyPath, MinLen(1), Expected("the name of a config")]
 WeightFile = Annotated[AnyPath, Expected("the path of a weight file, or nothing")]
 Cluster = Annotated[
     Line,
-    Field(pattern=r"^((local|auto|(ray://)?[^\s/]+:[0-9]{1,5}))?$"),
+    StringConstraints(pattern=r"^((local|auto|(ray://)?[^\s/]+:[0-9]{1,5}))?$"),
     Expected('"local", "auto", "[ray://]HOST:PORT" or nothing'),
 ]
-Seed = Annotated[int, Within(SEED)]
 _MOST_SEEDS = 10_000
 Seeds = Annotated[
-    tuple[Seed, ...],
+    tuple[SeedNumber, ...],
     BeforeValidator(_up_to),
-    AfterValidator(different),
-    Field(min_length=1),
+    Predicate(different),
+    MinLen(1),
     Expected(f"a number of seeds up to {_MOST_SEEDS:,}, or a list of different integers of at least 0"),
 ]
-Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple), Expected("a list of players' names")]
-BoardSize = Annotated[int, Within(BOARD_SIZE)]
-Komi = Annotated[float, Within(KOMI)]
-OPENINGS = Field(
-    default="",
-    description="How games begin: balanced, balanced-tuning, random:N (N random plies), empty, or a file of openings. "
-    "Empty text: balanced on 9x9, 13x13 and 19x19 with komi 7.5, else random:4.",
+_SHOW_LIBERTIES = Needs(
+    "windows that show atari or liberties",
+    lambda features: any(kind_of(window).n_classes > 1 for window in features.windows),
 )
+Names = Annotated[tuple[str, ...], Expected("a list of players' names")]
+Openings = Annotated[
+    Line,
+    Key(
+        "How games begin: balanced, balanced-tuning, random:N (N random plies), empty, or a file of openings. "
+        "Empty text: balanced on 9x9, 13x13 and 19x19 with komi 7.5, else random:4."
+    ),
+]
 
 # ---------------------------------------------------------------------------------------------
 # The sections of a training run
 # ---------------------------------------------------------------------------------------------
 
 
-@section
+@dataclass(frozen=True)
 class RunConfig(Section):
     """How long to train, and where results go."""
 
     prefix: ClassVar[str] = "run."
 
-    name: FolderName = Field(default="run", description="Name of the run's folder inside `out`.")
-    seed: Seed = Field(
-        default=1,
-        description="Seed of all random numbers of the run; the same seed gives the same weights.",
+    name: Annotated[FolderName, Key("Name of the run's folder inside `out`.")] = "run"
+    seed: Annotated[SeedNumber, Key("Seed of all random numbers of the run; the same seed gives the same weights.")] = 1
+    start: Annotated[
+        WeightFile,
+        Key("A weight file with the same features to start from. Empty: all weights are 0, as in the paper."),
+    ] = ""
+    games: Annotated[TrainingGames, GAMES] = Learning().games
+    out: Annotated[Folder, Key("The folder that contains the run folders.")] = "runs"
+    log_every: Annotated[TrainingGames, Key("Games between two points in the logs.")] = 10_000
+    eval_every: Annotated[
+        TrainingGamesOr0, Key("Games between two measurements of strength. 0 measures at the end only.")
+    ] = 100_000
+    eval_games: Annotated[FastGames, Key("Games per opponent in each measurement, earlier checkpoints included.")] = (
+        1_000
     )
-    start: WeightFile = Field(
-        default="",
-        description="A weight file with the same features to start from. Empty: all weights are 0, as in the paper.",
-    )
-    games: Count = group(Learning(), "games", games={"name": "games", "aliases": "", "needs": None})
-    out: Folder = Field(default="runs", description="The folder that contains the run folders.")
-    log_every: Annotated[Count, Field(ge=1)] = Field(
-        default=10_000, description="Games between two points in the logs."
-    )
-    eval_every: Annotated[Count, Field(ge=0)] = Field(
-        default=100_000, description="Games between two measurements of strength. 0 measures at the end only."
-    )
-    eval_games: FastGameCount = Field(
-        default=1_000, description="Games per opponent in each measurement, earlier checkpoints included."
-    )
-    gnugo_games: EvenCount = Field(
-        default=0,
-        description="Games of a match against GNU Go level 0, if it is installed; each takes about a second. 0: none.",
-    )
-    gnugo_every: Annotated[Count, Field(ge=0)] = key(
-        0,
-        "Games of self-play between two such matches; 0: one at the end. Needs gnugo_games.",
-        needs=Needs("gnugo_games of at least 2", lambda run: run.gnugo_games > 0),
-    )
-    workers: Annotated[int, Within(WORKERS)] = Field(
-        default=1,
-        description="Threads that play and learn, each with its own weights; on a cluster, processes.",
-    )
-    merge_every: Annotated[Count, Field(ge=1)] = Field(
-        default=1_000,
-        description="Games of each worker between two merges; for a single worker, between two updates of the mean.",
-    )
-    cluster: Cluster = Field(
-        default="",
-        description="Where the workers run. Empty: on threads of this process; otherwise on this Ray cluster.",
-    )
-    cluster_timeout: Annotated[float, Field(gt=0)] = key(
-        300.0,
-        "Seconds to wait for a cluster at the start and in each round, before the run ends; it can be resumed.",
-        needs=Needs("cluster", lambda run: bool(run.cluster)),
-    )
+    gnugo_games: Annotated[
+        EvenCount,
+        Key("Games of a match against GNU Go level 0, if it is installed; each takes about a second. 0: none."),
+    ] = 0
+    gnugo_every: Annotated[
+        TrainingGamesOr0,
+        Key(
+            "Games of self-play between two such matches; 0: one at the end. Needs gnugo_games.",
+            needs=Needs("gnugo_games of at least 2", lambda run: run.gnugo_games > 0),
+        ),
+    ] = 0
+    workers: Annotated[
+        Workers, Key("Threads that play and learn, each with its own weights; on a cluster, processes.")
+    ] = 1
+    merge_every: Annotated[
+        TrainingGames,
+        Key("Games of each worker between two merges; for a single worker, between two updates of the mean."),
+    ] = 1_000
+    cluster: Annotated[
+        Cluster, Key("Where the workers run. Empty: on threads of this process; otherwise on this Ray cluster.")
+    ] = ""
+    cluster_timeout: Annotated[
+        Positive,
+        Key(
+            "Seconds to wait for cluster workers at the start and in each round. Slower ones are replaced.",
+            needs=Needs("cluster", lambda run: bool(run.cluster)),
+        ),
+    ] = 300.0
 
 
-@section
+@dataclass(frozen=True)
 class BoardConfig(Section):
     """The board and the score."""
 
     prefix: ClassVar[str] = "board."
 
-    size: BoardSize = Field(default=DEFAULT_SIZE, description="Points along a side.")
-    komi: Komi = Field(
-        default=DEFAULT_KOMI,
-        description="Points added to White's score (TD: 7.5). A drawn game counts 1/2 for each side.",
+    size: Annotated[BoardSize, Key("Points along a side.")] = DEFAULT_SIZE
+    komi: Annotated[Komi, Key("Points added to White's score (TD: 7.5). A drawn game counts 1/2 for each side.")] = (
+        DEFAULT_KOMI
     )
 
 
-@section
+@dataclass(frozen=True)
 class FeaturesConfig(Section):
     """Local shape features; see rlgo/features/shapes.py."""
 
     prefix: ClassVar[str] = "features."
 
-    sizes: SizesOrNone = Field(
-        default=SIZES,
-        description="Sides of square windows, short for 1x1, 2x2 and 3x3 (TD, Section 3.1); [] if all are others.",
-    )
-    sharing: Annotated[str, OneOf(*SHARINGS)] = Field(
-        default="LI+LD",
-        description="Which shapes share a weight (TD, Section 3.1.3). LI: anywhere on the board; LD: at one location.",
-    )
-    windows: Windows = key(
-        (),
-        "Further windows by name: what a cell shows (stones, which may be left out; atari, chains in atari apart; or "
-        "liberties, chains with one, two and more of them apart), and a form: HxW, plus (a point and its neighbours), "
-        "or a picture, such as .x/xx (rlgo/features/kinds.py).",
-        aliases="liberties",
-    )
-    liberty_sharing: Annotated[str, OneOf(*SHARINGS)] = key(
-        "LI",
-        "Which shapes that show atari or liberties share a weight.",
-        needs=Needs(
-            "windows that show atari or liberties",
-            lambda features: any(kind_of(w).n_classes > 1 for w in features.windows),
+    sizes: Annotated[
+        SizesOrNone, Key("Sides of square windows, short for 1x1, 2x2 and 3x3 (TD, Section 3.1); [] if all are others.")
+    ] = SIZES
+    sharing: Annotated[
+        Sharing, Key("Which shapes share a weight (TD, Section 3.1.3). LI: anywhere on the board; LD: at one location.")
+    ] = "LI+LD"
+    windows: Annotated[
+        Windows,
+        Key(
+            "Further windows by name: what a cell shows (stones, which may be left out; atari, chains in atari apart; "
+            "or liberties, chains with one, two and more of them apart), and a form: HxW, plus (a point and its "
+            "neighbours), or a picture, such as .x/xx (rlgo/features/kinds.py).",
+            aliases="liberties",
         ),
-    )
+    ] = ()
+    liberty_sharing: Annotated[
+        Sharing,
+        Key(
+            "Which shapes that show atari or liberties share a weight.",
+            needs=_SHOW_LIBERTIES,
+        ),
+    ] = "LI"
 
-    def __post_init__(self) -> None:
+    def combine(self) -> None:
         """Refuse a feature set without windows."""
         if not self.sizes and not self.windows:
             raise RlgoError("features.sizes = [] cannot be combined with features.windows = []")
 
 
-@section
-class LearningConfig(GroupedSection):
+@dataclass(frozen=True)
+class LearningConfig(Section):
     """How weights change; see rlgo/learning/td.py."""
 
     prefix: ClassVar[str] = "learning."
 
-    rule: Learning = group(
-        Learning(),
-        without=("games",),
-        schedule={"name": "alpha_schedule"},
-        averaging={"needs": needs("output", "mean")},
-    )
-    optimiser: Annotated[Line, Field(min_length=1), Expected("a learning rule")] = Field(
-        default="normalised",
-        description="The learning rule: normalised, that of TD; idbd, with a step size for each weight; or one of your "
-        "own, FILE.py:NAME (docs/learning_rules.md).",
-    )
-    output: Annotated[str, OneOf("mean", "last")] = Field(
-        default="mean", description="Which weights are measured and saved: their mean over time, or the last ones."
-    )
+    rule: Annotated[
+        Learning,
+        Group(
+            without=("games",),
+            schedule={"name": "alpha_schedule"},
+            averaging={"needs": needs("output", "mean")},
+        ),
+    ] = Learning()
+    optimiser: Annotated[
+        Line,
+        MinLen(1),
+        Expected("a learning rule"),
+        Key(
+            "The learning rule: normalised, that of TD; idbd, with a step size for each weight; or one of your "
+            "own, FILE.py:NAME (docs/learning_rules.md)."
+        ),
+    ] = "normalised"
+    output: Annotated[
+        Literal["mean", "last"], Key("Which weights are measured and saved: their mean over time, or the last ones.")
+    ] = "mean"
 
-    def __post_init__(self) -> None:
-        """Refuse values that cannot be combined."""
-        _ = self.rule
 
-
-@section
-class PolicyConfig(GroupedSection):
+@dataclass(frozen=True)
+class PolicyConfig(Section):
     """How self-play chooses its moves; see rlgo/learning/policy.py."""
 
     prefix: ClassVar[str] = "policy."
 
-    rule: Policy = group(
-        Policy(),
-        epsilon={"needs": needs("kind", "epsilon_greedy")},
-        temperature={"needs": needs("kind", "softmax")},
-    )
-    max_moves: Annotated[int, Within(MOST_PLIES)] = Field(
-        default=0,
-        description="Plies, at most 4 * size * size; a longer game is discarded and counted. 0: 3 * size * size.",
-    )
+    rule: Annotated[
+        Policy,
+        Group(epsilon={"needs": needs("kind", "epsilon_greedy")}, temperature={"needs": needs("kind", "softmax")}),
+    ] = Policy()
+    max_moves: Annotated[
+        MaxMoves, Key("Plies, at most 4 * size * size; a longer game is discarded and counted. 0: 3 * size * size.")
+    ] = 0
 
 
-@section
-class Config(Section):
+@dataclass(frozen=True)
+class Config:
     """A training run. `Config()` is configs/default.toml; configs/paper.toml has the settings of the TD paper."""
 
     run: RunConfig = RunConfig()
@@ -264,14 +257,8 @@ class Config(Section):
     policy: PolicyConfig = PolicyConfig()
 
 
-SECTIONS: dict[str, type[Section]] = {
-    "run": RunConfig,
-    "board": BoardConfig,
-    "features": FeaturesConfig,
-    "learning": LearningConfig,
-    "policy": PolicyConfig,
-}
-_KEYS = [f"{name}.{key}" for name, cls in SECTIONS.items() for key in cls.fields()]
+SECTIONS: dict[str, type[Section]] = {name: type(section) for name, section in vars(Config()).items()}
+_KEYS = [f"{name}.{key}" for name, cls in SECTIONS.items() for key in cls.all_keys()]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -279,69 +266,68 @@ _KEYS = [f"{name}.{key}" for name, cls in SECTIONS.items() for key in cls.fields
 # ---------------------------------------------------------------------------------------------
 
 
-@section
+@dataclass(frozen=True)
 class SweepConfig(Section):
     """A sweep: many training runs; see train/runs/sweep.py, also for [sweep.parameters]."""
 
     prefix: ClassVar[str] = "sweep."
 
-    name: FolderName = Field(default="sweep", description="Name of the folder inside `run.out` that contains the runs.")
-    base: ConfigName = Field(
-        default="default",
-        description="The config that every run starts from: a TOML file, or the name of a shipped one.",
-    )
-    kind: Annotated[str, OneOf("grid", "random")] = Field(
-        default="grid", description="grid: every combination of the values; random: `samples` combinations at random."
-    )
-    samples: Annotated[int, Field(ge=1, le=10_000)] = Field(default=20, description="Combinations of a random sweep.")
-    seeds: Seeds = Field(
-        default=(1,), description="Each combination is run with each of these seeds. A number n means 1 to n."
-    )
-    seed: Seed = Field(default=1, description="Seed of the random combinations, and of the games between the runs.")
-    games: PairedGames = Field(
-        default=1_000, description="Games of each run's last weights against each opponent; earlier ones play a fifth."
-    )
-    openings: Line = OPENINGS
+    name: Annotated[FolderName, Key("Name of the folder inside `run.out` that contains the runs.")] = "sweep"
+    base: Annotated[
+        ConfigName, Key("The config that every run starts from: a TOML file, or the name of a shipped one.")
+    ] = "default"
+    kind: Annotated[
+        Literal["grid", "random"],
+        Key("grid: every combination of the values; random: `samples` combinations at random."),
+    ] = "grid"
+    samples: Annotated[int, Ge(1), Le(10_000), Key("Combinations of a random sweep.")] = 20
+    seeds: Annotated[Seeds, Key("Each combination is run with each of these seeds. A number n means 1 to n.")] = (1,)
+    seed: Annotated[SeedNumber, Key("Seed of the random combinations, and of the games between the runs.")] = 1
+    games: Annotated[
+        PairedGames, Key("Games of each run's last weights against each opponent; earlier ones play a fifth.")
+    ] = 1_000
+    openings: Openings = ""
 
 
-@section
+@dataclass(frozen=True)
 class TournamentConfig(Section):
     """Many players and their ratings. [players] has a spec for each name, [anchors] the ratings of some, if any."""
 
     prefix: ClassVar[str] = "tournament."
 
-    name: FolderName = Field(default="tournament", description="Name of the tournament's folder inside `out`.")
-    out: Folder = Field(default="tournaments", description="The folder that contains the tournament folders.")
-    kind: Annotated[str, OneOf("round_robin", "gauntlet", "swiss")] = Field(
-        default="round_robin",
-        description="round_robin: everyone plays everyone. gauntlet: the challengers play everyone else. swiss: "
-        "everyone plays in every round, usually against someone with a similar number of wins (TD, Section 4.5).",
-    )
-    games: EvenCount = Field(
-        default=100,
-        description="Games of each pair; in a Swiss tournament, of each player, two a round. Both colours play each "
-        "opening.",
-    )
-    challengers: Names = Field(default=(), description="Gauntlet: the names of the players that play everyone else.")
-    bias: float = Field(
-        default=4.0, gt=0, description="Swiss: the difference in wins that makes a pairing e times less likely."
-    )
-    size: BoardSize = Field(default=DEFAULT_SIZE, description="Points along a side of the board.")
-    komi: Komi = Field(default=DEFAULT_KOMI, description="Points added to White's score.")
-    openings: Line = OPENINGS
-    max_moves: Annotated[int, Field(ge=0, le=10_000)] = Field(
-        default=0, description="Plies after which a game is scored as it stands. 0: 3 * size * size."
-    )
-    time: Annotated[Line, Expected("a time")] = Field(
-        default="", description='Time of each side: "60", "60+30/5" or "60+3x10" (rlgo/go/clock.py). Empty: no clock.'
-    )
-    seed: Seed = Field(default=1, description="Seed of openings and pairings, and of players whose specs set none.")
-    jobs: Annotated[int, Field(ge=1, le=1_000)] = Field(
-        default=1, description="Games at a time. On a Ray cluster, this is the maximum; 1 uses all of its CPUs."
-    )
-    cluster: Cluster = Field(default="", description="The Ray cluster that plays the games. Empty: this computer.")
-    sgf: bool = Field(default=False, description="Write an SGF record of every game.")
-    prior: float = Field(default=2.0, ge=0, description="Virtual draws of the ratings (train/arena/elo.py).")
+    name: Annotated[FolderName, Key("Name of the tournament's folder inside `out`.")] = "tournament"
+    out: Annotated[Folder, Key("The folder that contains the tournament folders.")] = "tournaments"
+    kind: Annotated[
+        Literal["round_robin", "gauntlet", "swiss"],
+        Key(
+            "round_robin: everyone plays everyone. gauntlet: the challengers play everyone else. swiss: "
+            "everyone plays in every round, usually against someone with a similar number of wins (TD, Section 4.5)."
+        ),
+    ] = "round_robin"
+    games: Annotated[
+        EvenCount,
+        Key("Games of each pair; in a Swiss tournament, of each player, two a round. Both colours play each opening."),
+    ] = 100
+    challengers: Annotated[Names, Key("Gauntlet: the names of the players that play everyone else.")] = ()
+    bias: Annotated[Positive, Key("Swiss: the difference in wins that makes a pairing e times less likely.")] = 4.0
+    size: Annotated[BoardSize, Key("Points along a side of the board.")] = DEFAULT_SIZE
+    komi: Annotated[Komi, Key("Points added to White's score.")] = DEFAULT_KOMI
+    openings: Openings = ""
+    max_moves: Annotated[
+        int, Ge(0), Le(10_000), Key("Plies after which a game is scored as it stands. 0: 3 * size * size.")
+    ] = 0
+    time: Annotated[
+        Line,
+        Expected("a time"),
+        Key('Time of each side: "60", "60+30/5" or "60+3x10" (rlgo/go/clock.py). Empty: no clock.'),
+    ] = ""
+    seed: Annotated[SeedNumber, Key("Seed of openings and pairings, and of players whose specs set none.")] = 1
+    jobs: Annotated[
+        int, Ge(1), Le(1_000), Key("Games at a time. On a Ray cluster, this is the maximum; 1 uses all of its CPUs.")
+    ] = 1
+    cluster: Annotated[Cluster, Key("The Ray cluster that plays the games. Empty: this computer.")] = ""
+    sgf: Annotated[bool, Key("Write an SGF record of every game.")] = False
+    prior: Annotated[NonNegative, Key("Virtual draws of the ratings (train/arena/elo.py).")] = 2.0
 
 
 # ---------------------------------------------------------------------------------------------
@@ -403,26 +389,10 @@ def config_from_dict(data: Mapping[str, Any], source: str = "config") -> Config:
 
 def change(config: Config, data: Mapping[str, Any], source: str) -> Config:
     """Replace values of `config` by those of a nested mapping; see `config_from_dict`."""
-    tables: dict[str, dict[str, Any]] = dataclasses.asdict(config)
+    tables = {name: getattr(config, name).values() for name in SECTIONS}
     for name, values in _tables(data, source).items():
         tables[name].update(values)
     return _build(tables, source)
-
-
-def check_keys(kind: type[Section], table: Mapping[str, Any], source: str) -> None:
-    """Raise RlgoError for a key that a section does not have."""
-    for name in table:
-        if name not in kind.fields():
-            raise RlgoError(f"{source}: {unknown_key(name, kind.fields(), kind.prefix)}")
-
-
-def section_from(kind: type[Section], table: Mapping[str, Any], source: str) -> Any:
-    """Make a section from a table of some other file; error messages begin with `source`."""
-    check_keys(kind, table, source)
-    try:
-        return kind(**table)
-    except RlgoError as error:
-        raise RlgoError(f"{source}: {error}") from None
 
 
 def _tables(data: Mapping[str, Any], source: str) -> dict[str, dict[str, Any]]:
@@ -448,7 +418,7 @@ def _tables(data: Mapping[str, Any], source: str) -> dict[str, dict[str, Any]]:
 def canonical_key(key: str, source: str) -> str:
     """Return the full name of a key, ``section.key``; RlgoError if the section has no such key."""
     name, _, leaf = key.partition(".")
-    known = f"{name}.{SECTIONS[name].aliases.get(leaf, leaf)}" if name in SECTIONS else key
+    known = f"{name}.{SECTIONS[name].aliases().get(leaf, leaf)}" if name in SECTIONS else key
     if known not in _KEYS:
         raise _unknown(key, source)
     return known
@@ -456,7 +426,7 @@ def canonical_key(key: str, source: str) -> str:
 
 def _build(tables: dict[str, dict[str, Any]], source: str) -> Config:
     try:
-        sections: Any = {name: SECTIONS[name](**values) for name, values in tables.items()}
+        sections: Any = {name: SECTIONS[name].from_table(values) for name, values in tables.items()}
     except RlgoError as error:
         raise RlgoError(f"{source}: {error}") from None
     return Config(**sections)
@@ -468,13 +438,7 @@ def parse_override(text: str) -> dict[str, Any]:
     table, dot, key = name.strip().partition(".")
     if not equals or not table:
         raise RlgoError(f"--set {printable(text)}: expected section.key=value")
-    raw = raw.strip()
-    try:
-        parsed = tomllib.loads(f"value = {raw}")
-    except (ValueError, RecursionError):
-        parsed = {}
-    # More than one key means that the value contains a second line, so it is not a TOML value.
-    value = parsed["value"] if list(parsed) == ["value"] else raw
+    value = read_toml_value(raw.strip())
     return {table: {key: value}} if dot else {table: value}
 
 
@@ -484,10 +448,9 @@ def check_effects(config: Config, given: Iterable[str]) -> None:
         for name, values in _tables(parse_override(override), f"--set {printable(override)}").items():
             section = getattr(config, name)
             for leaf in values:
-                needs = note_of(section.fields()[leaf]).needs
-                if needs is not None and not needs.is_met(section):
+                if needed := section.unmet(leaf):
                     raise RlgoError(
-                        f"--set {printable(override)} has no effect here: it needs {section.prefix}{needs.words}"
+                        f"--set {printable(override)} has no effect here: it needs {section.prefix}{needed}"
                     )
 
 
@@ -503,7 +466,7 @@ def _unknown(name: str, source: str) -> RlgoError:
     if likeness(best)[1] >= CLOSE:
         hint = f"did you mean {spelled(best)}?"
     elif table in SECTIONS:
-        hint = f"expected one of {', '.join(map(spelled, SECTIONS[table].fields()))}"
+        hint = f"expected one of {', '.join(map(spelled, SECTIONS[table].all_keys()))}"
     else:
         hint = f"expected a section: {', '.join(SECTIONS)}"
     return RlgoError(f"{source}: unknown key {printable(name)}; {hint}")
@@ -519,16 +482,14 @@ def to_toml(config: Config) -> str:
     lines = []
     for name in SECTIONS:
         lines.append(f"[{name}]")
-        lines += [f"{key} = {to_toml_value(value)}" for key, value in dataclasses.asdict(getattr(config, name)).items()]
+        lines += [f"{key} = {to_toml_value(value)}" for key, value in getattr(config, name).values().items()]
         lines.append("")
     return "\n".join(lines)
 
 
 def flat(config: Config) -> dict[str, Any]:
     """Return every value by its full key, ``section.key``."""
-    return {
-        f"{name}.{key}": value for name in SECTIONS for key, value in dataclasses.asdict(getattr(config, name)).items()
-    }
+    return {f"{name}.{key}": value for name in SECTIONS for key, value in getattr(config, name).values().items()}
 
 
 def overrides(base: Config, config: Config) -> list[str]:

@@ -1,8 +1,8 @@
-"""Settings: checked values, and one-line errors for wrong ones.
+"""Settings that people write, in configs and player specs, and one-line errors for wrong ones.
 
-Start reading at `section`, which makes a frozen class of checked pydantic fields, then `group`, which makes such fields
-from an algorithm's own settings. `config.py` has the settings of training runs, `players/keys.py` those of players.
-Errors take one of three forms::
+Start reading at `Section`, a dataclass of settings that checks itself, then `Group`, which makes keys of an algorithm's
+own settings. `config.py` has the settings of training runs, `players/keys.py` those of players. Errors take one of
+three forms::
 
     FILE: learning.alpha = -1: expected a positive number
     FILE: unknown key run.log_evry; did you mean run.log_every?
@@ -12,48 +12,37 @@ Errors take one of three forms::
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
-import math
 import re
-import types
+import tomllib
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    NamedTuple,
-    TypeVar,
-    Union,
-    dataclass_transform,
-    get_args,
-    get_origin,
-)
+from types import SimpleNamespace
+from typing import Annotated, Any, ClassVar, NamedTuple
 
-import pydantic.dataclasses
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic.fields import FieldInfo
-from pydantic_core import core_schema
+from annotated_types import MinLen, Predicate
+from pydantic import AfterValidator
 
-from rlgo.base.bounds import (
-    HUGE,
-    Choice,
+from rlgo.base.checks import (
+    Expected,
     Key,
     Needs,
-    Number,
-    OrWord,
-    Switch,
-    Whole,
-    bounds_of,
-    keys_of,
+    allows,
+    codes_of,
+    convert,
+    expected,
+    fields_of,
     name_of,
-    words_of,
+    not_none,
+    numbers_of,
+    split,
+    types_of,
+    validated,
 )
 from rlgo.base.errors import RlgoError, cut, nearest, printable, shown
 from rlgo.base.files import user_path
-from rlgo.base.settings import EVEN_COUNT, FAST_GAMES, PAIRED_GAMES, SIZES
+from rlgo.base.settings import SIZES
 from rlgo.features.kinds import WINDOWS_WORDS, check_windows
 
 # ---------------------------------------------------------------------------------------------
@@ -108,6 +97,16 @@ def read_spec_value(text: str) -> str:
     return text[1:-1].replace('""', '"') if is_quoted else text
 
 
+def read_toml_value(text: str) -> Any:
+    """Read a value as TOML, or as a plain string if it is not TOML."""
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        parsed = {}
+    # More than one key means that the value contains a second line, so it is not a TOML value.
+    return parsed["value"] if list(parsed) == ["value"] else text
+
+
 def shorten(value: Any) -> str:
     """Show a wrong value in an error message as in a file: on one line, in at most 60 characters."""
     return cut(to_toml_value(value)) if isinstance(value, str | bool) else shown(value)
@@ -126,66 +125,20 @@ def _kind_of(value: Any) -> str:
     return kinds.get(type(value), f"a {type(value).__name__}")
 
 
+def written(value: Any, kind: Any) -> Any:
+    """Return a value as files and specs have it: the name of a code, or its word."""
+    codes = codes_of(kind)
+    return name_of(value, codes) if type(value) is not str and value in codes.values() else value
+
+
 # ---------------------------------------------------------------------------------------------
-# Kinds of values in addition to pydantic's
+# Text and lists
 # ---------------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True)
-class Expected:
-    """The allowed values in words, for error messages and tables of keys, where bounds are not enough."""
-
-    text: str
-
-
-class Within:
-    """A number within the bounds of an algorithm's setting, where pydantic cannot express them."""
-
-    def __init__(self, bounds: Number):
-        self.bounds, self.le = bounds, bounds.le
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Make pydantic check the bounds after the type."""
-        return core_schema.no_info_after_validator_function(self._check, handler(source))
-
-    def _check(self, value: Any) -> Any:
-        if not self.bounds.admits(value):
-            raise ValueError("out of bounds")
-        return value
-
-
-class OneOf:
-    """One of several strings, such as the keys of a dictionary of the algorithms' codes."""
-
-    def __init__(self, *choices: str):
-        self.choices = choices
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Make pydantic accept exactly these strings."""
-        return core_schema.literal_schema(list(self.choices))
-
-
-def _whole(value: Any) -> Any:
-    """Accept 1e6, which is a float in TOML, where a count is expected."""
-    return int(value) if type(value) is float and value.is_integer() else value
-
-
-def as_tuple(value: Any) -> Any:
-    """Turn a list, as TOML has it, into a tuple; leave anything else for pydantic to reject."""
-    return tuple(value) if isinstance(value, list) else value
-
-
-def different(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the values of a list in a config; pydantic rejects a list with duplicates."""
-    if len(set(values)) < len(values):
-        raise ValueError("not all different")
-    return values
-
-
-def _printable(value: str) -> str:
-    if not value.isprintable():
-        raise ValueError("not printable")
-    return value
+def different(values: tuple[Any, ...]) -> bool:
+    """Return whether the values of a list are all different."""
+    return len(set(values)) == len(values)
 
 
 def _at_home(value: str) -> str:
@@ -196,10 +149,8 @@ def _at_home(value: str) -> str:
         raise ValueError("no such user") from None
 
 
-def _ascending(value: tuple[int, ...]) -> tuple[int, ...]:
-    if list(value) != sorted({*value} & {*SIZES}):
-        raise ValueError("not an ascending subset")
-    return value
+def _is_ascending(value: tuple[int, ...]) -> bool:
+    return list(value) == sorted({*value} & {*SIZES})
 
 
 def _known_windows(value: tuple[str, ...]) -> tuple[str, ...]:
@@ -209,327 +160,111 @@ def _known_windows(value: tuple[str, ...]) -> tuple[str, ...]:
         raise ValueError("not such windows") from None
 
 
-# A number of games or simulations: `games = 1e6` is fine.
-Count = Annotated[int, BeforeValidator(_whole), Field(le=HUGE)]
-EvenCount = Annotated[Count, Within(EVEN_COUNT)]
-PairedGames = Annotated[Count, Within(PAIRED_GAMES)]
-FastGameCount = Annotated[Count, Within(FAST_GAMES)]
 # Any text on one line; paths, which may begin with ~. `AnyPath` and `Path` may be empty, `Name` and `Folder` may not.
-Line = Annotated[str, AfterValidator(_printable)]
+Line = Annotated[str, Predicate(str.isprintable)]
 AnyPath = Annotated[Line, AfterValidator(_at_home), Expected("a path, or nothing")]
 Path = Annotated[AnyPath, Expected("the path of a file, or nothing")]
 Shipped = Annotated[AnyPath, Expected("the path of a file, the name of a shipped one, or nothing")]
-ShippedOrNone = Annotated[
-    AnyPath, Field(min_length=1), Expected("the path of a file, the name of a shipped one, or none")
-]
+ShippedOrNone = Annotated[AnyPath, MinLen(1), Expected("the path of a file, the name of a shipped one, or none")]
 Memory = Annotated[AnyPath, Expected("the path of a file, the name of a shipped one, none, or nothing")]
 FirstPhase = Annotated[AnyPath, Expected("a player spec with semicolons, the path of its file, or nothing")]
-Folder = Annotated[AnyPath, Field(min_length=1), Expected("the path of a folder")]
-Name = Annotated[Line, Field(min_length=1), Expected("a name")]
-SpecText = Annotated[Line, Field(min_length=1), Expected("a player spec")]
-Sizes = Annotated[
-    tuple[int, ...],
-    BeforeValidator(as_tuple),
-    AfterValidator(_ascending),
-    Field(min_length=1),
-    Expected("an ascending subset of [1, 2, 3], not empty"),
-]
-Windows = Annotated[
-    tuple[str, ...], BeforeValidator(as_tuple), AfterValidator(_known_windows), Expected(f"a list of {WINDOWS_WORDS}")
-]
-SizesOrNone = Annotated[
-    tuple[int, ...],
-    BeforeValidator(as_tuple),
-    AfterValidator(_ascending),
-    Expected("an ascending subset of [1, 2, 3], or []"),
-]
-
+Folder = Annotated[AnyPath, MinLen(1), Expected("the path of a folder")]
+Name = Annotated[Line, MinLen(1), Expected("a name")]
+SpecText = Annotated[Line, MinLen(1), Expected("a player spec")]
+SizesOrNone = Annotated[tuple[int, ...], Predicate(_is_ascending), Expected("an ascending subset of [1, 2, 3], or []")]
+Sizes = Annotated[SizesOrNone, MinLen(1), Expected("an ascending subset of [1, 2, 3], not empty")]
+Windows = Annotated[tuple[str, ...], AfterValidator(_known_windows), Expected(f"a list of {WINDOWS_WORDS}")]
 
 # ---------------------------------------------------------------------------------------------
-# What a field expects, in words
-# ---------------------------------------------------------------------------------------------
-
-
-class _Type(NamedTuple):
-    """A type and, separately, its annotations in order."""
-
-    bare: Any
-    notes: list[Any]
-
-
-def _unwrap(annotation: Any, notes: Iterable[Any]) -> _Type:
-    """Strip `Annotated` from a type, and collect the constraints from pydantic's fields."""
-    found: list[Any] = []
-    for note in notes:
-        found += note.metadata if isinstance(note, FieldInfo) else [note]
-    if get_origin(annotation) is Annotated:
-        inner, *more = get_args(annotation)
-        bare, within = _unwrap(inner, more)
-        return _Type(bare, within + found)
-    return _Type(annotation, found)
-
-
-def expected(field: FieldInfo) -> str:
-    """Describe what a field may be, as in its error message after "expected"."""
-    return _expected(_unwrap(field.annotation, field.metadata))
-
-
-def _expected(kind: _Type) -> str:
-    for note in reversed(kind.notes):
-        if isinstance(note, Expected):
-            return note.text
-        if isinstance(note, Within):
-            return note.bounds.words
-        if isinstance(note, OneOf):
-            return "one of " + ", ".join(map(to_toml_value, note.choices))
-    if get_origin(kind.bare) in (Union, types.UnionType):
-        parts = [_expected(_unwrap(part, ())) for part in get_args(kind.bare) if part is not types.NoneType]
-        return ", or ".join(parts)
-    if get_origin(kind.bare) is Literal:
-        return " or ".join(map(str, get_args(kind.bare)))
-    if kind.bare is bool:
-        return "on or off, in a file true or false"
-    if isinstance(kind.bare, _Checked):
-        return f"a {kind.bare.__name__}"
-    return _within_bounds("an integer" if kind.bare is int else "a number", kind.notes)
-
-
-def _within_bounds(noun: str, notes: Iterable[Any]) -> str:
-    found = [(name, getattr(note, name)) for note in notes for name in ("gt", "ge", "le") if hasattr(note, name)]
-    low = {name: max(bound for of, bound in found if of == name) for name, _ in found if name != "le"}
-    return words_of(noun, low.get("gt"), low.get("ge"), min((bound for of, bound in found if of == "le"), default=None))
-
-
-def choices_of(field: FieldInfo) -> list[str]:
-    """List the words that a field accepts, such as ``none`` next to numbers; empty if there are none."""
-    return _choices(_unwrap(field.annotation, field.metadata))
-
-
-def _choices(kind: _Type) -> list[str]:
-    for note in kind.notes:
-        if isinstance(note, OneOf):
-            return list(note.choices)
-    if get_origin(kind.bare) in (Union, types.UnionType):
-        return [word for part in get_args(kind.bare) for word in _choices(_unwrap(part, ()))]
-    if get_origin(kind.bare) is Literal:
-        return [word for word in get_args(kind.bare) if isinstance(word, str)]
-    return []
-
-
-def accepted_types(field: FieldInfo) -> set[type]:
-    """List the types that a field's value may have in a file."""
-    return _types_of(_unwrap(field.annotation, field.metadata))
-
-
-def _types_of(kind: _Type) -> set[type]:
-    if get_origin(kind.bare) in (Union, types.UnionType):
-        return set().union(*(_types_of(_unwrap(part, ())) for part in get_args(kind.bare)))
-    if get_origin(kind.bare) is Literal:
-        return {type(choice) for choice in get_args(kind.bare)}
-    if get_origin(kind.bare) is tuple:
-        return {list, tuple}
-    return {int, float} if kind.bare is float else {kind.bare}
-
-
-# ---------------------------------------------------------------------------------------------
-# Keys from the settings of an algorithm
+# Keys
 # ---------------------------------------------------------------------------------------------
 
 
 class Group:
-    """Fields of a NamedTuple as keys of a section, with their names there; see `group`."""
+    """Makes keys of the fields of a NamedTuple that have a `Key`.
 
-    def __init__(self, start: Any, keys: Mapping[str, Key]):
-        bounds = dict(bounds_of(type(start)))
-        self.start, self.keys = start, {field: key.name or field for field, key in keys.items()}
-        self.declared = {
-            self.keys[field]: _as_key(
-                getattr(start, field),
-                key.bound or bounds[field],
-                dataclasses.replace(key, needs=key.needs and self._by_keys(key.needs)),
-            )
-            for field, key in keys.items()
-        }
-
-    def __get__(self, section: Section | None, owner: type) -> Any:
-        """Return the NamedTuple of a section's values, where it is an attribute of a section."""
-        return self if section is None else self.read(section)
-
-    def read(self, section: Section, **others: Any) -> Any:
-        """Return the NamedTuple of a section's values, and of further fields that are not keys."""
-        try:
-            return self.start._replace(**{field: getattr(section, key) for field, key in self.keys.items()}, **others)
-        except RlgoError as error:  # about several fields, by their own names
-            raise RlgoError(self._in_words(str(error), section.prefix)) from None
-
-    def _in_words(self, text: str, prefix: str = "") -> str:
-        """Return a text about fields as one about keys."""
-        fields = rf"\b({'|'.join(self.keys)}) ="
-        return re.sub(fields, lambda field: f"{prefix}{spelled(self.keys[field[1]])} =", text)
-
-    def _by_keys(self, needs: Needs) -> Needs:
-        """Return a condition on fields as one on keys."""
-        if all(field == key for field, key in self.keys.items()):
-            return needs
-
-        def is_met(keys: Any) -> bool:
-            named = {field: getattr(keys, key) for field, key in self.keys.items()}
-            return needs.is_met(types.SimpleNamespace(**{**vars(keys), **named}))
-
-        return Needs(self._in_words(needs.words), is_met)
-
-
-def group(start: Any, *fields: str, without: Iterable[str] = (), **changes: Mapping[str, Any]) -> Any:
-    """Declare the fields of a NamedTuple of settings as keys of a section.
-
-    In a section, ``rule: Learning = group(Learning())`` adds a key for each field that has a `Key`; the section's
-    attribute `rule` is the `Learning` of its values.
+    In a section, ``rule: Annotated[Learning, Group()] = Learning()`` is a key for each of them, with the defaults of
+    this `Learning`; the section's attribute `rule` is the `Learning` of its values.
 
     Parameters
     ----------
-    start : the NamedTuple with the section's defaults
-    fields, without : the fields to add, by default all that have a `Key`, and those to leave out
+    fields, without : the fields, by default all that have a `Key`, and those to leave out
     changes : by field, attributes of its `Key` that differ in this section, such as its name
     """
-    keys = {field: key for field, key in keys_of(type(start)).items() if field in (fields or start._fields)}
-    return Group(
-        start, {f: dataclasses.replace(key, **changes.get(f, {})) for f, key in keys.items() if f not in without}
-    )
+
+    def __init__(self, *fields: str, without: Iterable[str] = (), **changes: Mapping[str, Any]):
+        self.fields, self.without, self.changes = fields, without, changes
+
+    def keys(self, attribute: str, start: Any) -> dict[str, Setting]:
+        """Return the keys by name; `start` has their defaults."""
+        chosen = {
+            name: (kind, dataclasses.replace(key, **self.changes.get(name, {})))
+            for name, (kind, key) in fields_of(type(start)).items()  # type: ignore[arg-type]  # a NamedTuple is hashable
+            if key is not None and name in (self.fields or start._fields) and name not in self.without
+        }
+        names = {field: key.name or field for field, (_, key) in chosen.items()}
+        found = {}
+        for field, (kind, key) in chosen.items():
+            narrow = key.kind or kind
+            condition = key.needs and Needs(_in_words(key.needs.words, names), key.needs.is_met)
+            default = written(getattr(start, field), narrow)
+            found[names[field]] = Setting(
+                names[field], attribute, field, narrow, default, dataclasses.replace(key, needs=condition)
+            )
+        return found
 
 
-def key(default: Any, meaning: str, experiments: str = "", **others: Any) -> Any:
-    """Declare a key that is not an algorithm's setting, with its default and meaning; see `Key` for the rest."""
-    return _field(default, Key(meaning, experiments, **others))
-
-
-def _field(default: Any, key: Key) -> Any:
-    return Field(default=default, description=key.meaning, json_schema_extra={"key": key})  # type: ignore[dict-item]
-
-
-def note_of(field: FieldInfo) -> Key:
-    """Return what is declared about a field besides its type; if it is not a player's key, only its meaning."""
-    extra: Any = field.json_schema_extra or {"key": Key(str(field.description))}
-    return extra["key"]
-
-
-def _as_key(default: Any, kind: Any, key: Key) -> tuple[Any, Any]:
-    """Return the type of a key and its field."""
-    hint: Any
-    if isinstance(kind, Choice):
-        hint, default = Annotated[str, OneOf(*kind.codes)], name_of(default, kind.codes)
-    elif isinstance(kind, OrWord):
-        hint = Annotated[int, BeforeValidator(_whole), Within(kind.kind)] | Literal[kind.word]
-        default = kind.word if default == kind.code else default
-    elif isinstance(kind, Whole):
-        hint = Annotated[int, BeforeValidator(_whole), Within(kind)]
-    else:
-        hint = bool if isinstance(kind, Switch) else Annotated[float, Within(kind)]
-    return hint, _field(default, key)
-
-
-def _expand(cls: type[Section]) -> None:
-    """Replace each group in the annotations of a section by its keys."""
-    annotations: dict[str, Any] = {}
-    for name, hint in vars(cls).get("__annotations__", {}).items():
-        found = vars(cls).get(name)
-        if not isinstance(found, Group):
-            annotations[name] = hint
-            continue
-        for key, (kind, field) in found.declared.items():
-            annotations[key] = kind
-            setattr(cls, key, field)
-    cls.__annotations__ = annotations
-
-
-# ---------------------------------------------------------------------------------------------
-# Sections
-# ---------------------------------------------------------------------------------------------
-
-
-class _Checked(type):
-    """Turns pydantic's errors about a section's arguments into a one-line RlgoError."""
-
-    def __call__(cls, *args: Any, **values: Any) -> Any:
-        try:
-            return super().__call__(*args, **values)
-        except ValidationError as error:
-            section_type: Any = cls
-            given = dict(zip(section_type.fields(), args, strict=False)) | values
-            raise RlgoError(_refusal(section_type, error, given)) from None
-
-
-class Section(metaclass=_Checked):
-    """Base class of a group of settings.
+class Setting(NamedTuple):
+    """A key of a section.
 
     Attributes
     ----------
-    prefix : prefix of keys in error messages, such as ``learning.``
-    aliases : other spellings of keys, mapped to the keys
-    implied : if the first key is given, the others take these values instead of their defaults
+    name : as it is in Python; see `spelled`
+    attribute, field : where its value is: the section's attribute, and the field of this NamedTuple or ""
+    kind, default, key : its type, its default as it is written, and what else is declared
+    is_secret : whether no message may show its value
     """
 
-    prefix: ClassVar[str] = ""
-    aliases: ClassVar[Mapping[str, str]] = {}
-    implied: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    name: str
+    attribute: str
+    field: str
+    kind: Any
+    default: Any
+    key: Key
+    is_secret: bool = False
 
-    @classmethod
-    def fields(cls) -> dict[str, FieldInfo]:
-        """Return the field of every key: its default, allowed values (see `expected`) and description."""
-        return cls.__pydantic_fields__  # type: ignore[attr-defined]
+    @property
+    def expected(self) -> str:
+        """The allowed values in words, as in an error message after "expected"."""
+        kind = not_none(self.kind)
+        return "on or off, in a file true or false" if split(kind)[0] is bool else expected(kind)
 
+    def read(self, name: str, value: Any) -> Any:
+        """Return a value from a file or a spec as it is written there; RlgoError if it is not allowed."""
+        try:
+            if (
+                type(value) is not str
+                and value in codes_of(self.kind).values()
+                and not allows(numbers_of(self.kind), value)
+            ):
+                raise ValueError("a code, which is not written")
+            return written(convert(value, self.kind), self.kind)
+        except ValueError:
+            raise RlgoError(self._refusal(name, value)) from None
 
-class GroupedSection(Section):
-    """A section with groups; type checkers do not know their keys."""
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
-
-
-SectionType = TypeVar("SectionType", bound=type[Section])
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(Field,))
-def section(cls: SectionType) -> SectionType:
-    """Make a frozen dataclass whose values are always checked on construction.
-
-    Types are strict: no string passes for a number, no boolean for an integer. RlgoError names the key, the value and
-    what was expected. `dataclasses.replace`, which checks again, and `dataclasses.asdict` work as for any dataclass.
-    """
-    _expand(cls)
-    config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        allow_inf_nan=False,
-        validate_default=True,
-        defer_build=True,  # until the first instance: most commands need few of the sections
-    )
-    made: Any = pydantic.dataclasses.dataclass(frozen=True, config=config)(cls)
-    notes = {name: note_of(field) for name, field in made.fields().items()}
-    spellings = {spelled(name): name for name in made.fields() if spelled(name) != name}
-    made.aliases = spellings | {alias: name for name, key in notes.items() for alias in key.aliases.split()}
-    made.implied = {**cls.implied, **{name: key.implies for name, key in notes.items() if key.implies}}
-    return made
+    def _refusal(self, name: str, value: Any) -> str:
+        if self.is_secret:
+            return f"{name}: expected {self.expected} (not shown here)"
+        if (beyond := expected(self.kind, value)).startswith("at most"):
+            return f"{name} = {shorten(value)}: expected {beyond}"
+        found = "" if type(value) in types_of(not_none(self.kind)) else f", found {_kind_of(value)}"
+        return f"{name} = {shorten(value)}: expected {self.expected}{found}"
 
 
-def _refusal(cls: type[Section], error: ValidationError, given: Mapping[str, Any]) -> str:
-    """Describe the first of several mistakes in one line."""
-    key = str(error.errors()[0]["loc"][0])
-    if key not in cls.fields():
-        return unknown_key(key, cls.fields(), cls.prefix)
-    field = cls.fields()[key]
-    return refusal(field, cls.prefix + spelled(key), given.get(key, field.default))
-
-
-def refusal(field: FieldInfo, key: str, value: Any) -> str:
-    """Describe a rejected value and what was expected; a field with `repr=False` keeps its value secret."""
-    if not field.repr:
-        return f"{key}: expected {expected(field)} (not shown here)"
-    is_count = any(getattr(note, "le", None) == HUGE for note in _unwrap(field.annotation, field.metadata).notes)
-    if is_count and type(value) in (int, float) and HUGE < value < math.inf:
-        return f"{key} = {shorten(value)}: expected at most {HUGE:,}"
-    found = "" if type(value) in accepted_types(field) else f", found {_kind_of(value)}"
-    return f"{key} = {shorten(value)}: expected {expected(field)}{found}"
+def _in_words(text: str, names: Mapping[str, str], prefix: str = "") -> str:
+    """Return a text about fields as one about keys."""
+    fields = rf"\b({'|'.join(names)}) ="
+    return re.sub(fields, lambda field: f"{prefix}{spelled(names[field[1]])} =", text) if names else text
 
 
 def spelled(field: str) -> str:
@@ -543,3 +278,142 @@ def unknown_key(key: str, known: Iterable[str], prefix: str = "", aliases: Itera
     hint = nearest(key, [*names, *aliases], f"expected one of {', '.join(names)}")
     hint = hint.replace("did you mean ", f"did you mean {prefix}")
     return f"unknown key {prefix}{printable(key)}; {hint}"
+
+
+# ---------------------------------------------------------------------------------------------
+# Sections
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """Base class of a group of settings: frozen dataclasses, whose values are checked on construction.
+
+    A key is declared as ``out: Annotated[Folder, Key("The folder.")] = "runs"``; see also `Group`. Types are strict: no
+    string passes for a number, no boolean for an integer. RlgoError names the key, the value and what was expected.
+
+    Attributes
+    ----------
+    prefix : prefix of keys in error messages, such as ``learning.``
+    implied : if the first key is given, the others take these values instead of their defaults
+    """
+
+    prefix: ClassVar[str] = ""
+    implied: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
+    def __post_init__(self) -> None:
+        """Check the values, then their combinations."""
+        for name, keys in _attributes_of(type(self)).items():  # type: ignore[arg-type]  # a frozen dataclass is hashable
+            value = getattr(self, name)
+            if "" in keys:  # the key itself, not a group
+                value = keys[""].read(self.prefix + spelled(name), value)
+            else:
+                try:
+                    value = validated(value)
+                except RlgoError as error:  # about fields, by their own names
+                    names = {field: key.name for field, key in keys.items()}
+                    raise RlgoError(_in_words(str(error), names, self.prefix)) from None
+            object.__setattr__(self, name, value)
+        self.combine()
+
+    def combine(self) -> None:
+        """Raise RlgoError for values that cannot be combined."""
+
+    @classmethod
+    def all_keys(cls) -> dict[str, Setting]:
+        """Return all keys by name."""
+        return _keys_of(cls)  # type: ignore[arg-type]  # see above
+
+    @classmethod
+    def aliases(cls) -> dict[str, str]:
+        """Return other spellings of keys, mapped to the keys."""
+        spellings = {spelled(name): name for name in cls.all_keys() if spelled(name) != name}
+        return spellings | {alias: name for name, s in cls.all_keys().items() for alias in s.key.aliases.split()}
+
+    @classmethod
+    def implications(cls) -> dict[str, Mapping[str, Any]]:
+        """Return, by key, the values that other keys take if it is given."""
+        return {**cls.implied, **{name: s.key.implies for name, s in cls.all_keys().items() if s.key.implies}}
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Any:
+        """Make a section of the values of its keys, as files and specs have them. RlgoError for a wrong one."""
+        values: dict[str, dict[str, Any]] = {}
+        for name, value in table.items():
+            if name not in cls.all_keys():
+                raise RlgoError(unknown_key(name, cls.all_keys(), cls.prefix))
+            setting = cls.all_keys()[name]
+            read = setting.read(cls.prefix + spelled(name), value)
+            values.setdefault(setting.attribute, {})[setting.field] = read
+        return cls(
+            **{
+                attribute: fields[""] if "" in fields else getattr(cls, attribute)._replace(**fields)
+                for attribute, fields in values.items()
+            }
+        )
+
+    def values(self) -> dict[str, Any]:
+        """Return the values of all keys, as files have them."""
+        return {name: self._value(setting) for name, setting in self.all_keys().items()}
+
+    def _value(self, setting: Setting) -> Any:
+        value = getattr(self, setting.attribute)
+        return written(getattr(value, setting.field), setting.kind) if setting.field else value
+
+    def unmet(self, name: str) -> str:
+        """Return what a key needs to have an effect beside the other values; "" if it has one."""
+        setting = self.all_keys().get(name)
+        condition = setting and setting.key.needs
+        if setting is None or condition is None:
+            return ""
+        # A condition that an algorithm declares is about its own fields, whatever the keys are called here.
+        own = {
+            s.field: self._value(s) for s in self.all_keys().values() if s.field and s.attribute == setting.attribute
+        }
+        return "" if condition.is_met(SimpleNamespace(**{**self.values(), **own})) else condition.words
+
+
+@functools.cache
+def _keys_of(cls: Any) -> dict[str, Setting]:
+    found: dict[str, Setting] = {}
+    hints = fields_of(cls)
+    for f in dataclasses.fields(cls):
+        kind, key = hints[f.name]
+        group = next((note for note in split(kind)[1] if isinstance(note, Group)), None)
+        if group is not None:
+            found |= group.keys(f.name, f.default)
+        else:
+            found[f.name] = Setting(f.name, f.name, "", kind, f.default, key or Key(""), not f.repr)
+    return found
+
+
+@functools.cache
+def _attributes_of(cls: Any) -> dict[str, dict[str, Setting]]:
+    """Return the keys of each attribute of a section, by the fields that have their values."""
+    found: dict[str, dict[str, Setting]] = {}
+    for setting in cls.all_keys().values():
+        found.setdefault(setting.attribute, {})[setting.field] = setting
+    return found
+
+
+def section_from(kind: type[Section], table: Mapping[str, Any], source: str) -> Any:
+    """Make a section from a table of some file; error messages begin with `source`."""
+    try:
+        return kind.from_table(table)
+    except RlgoError as error:
+        raise RlgoError(f"{source}: {error}") from None
+
+
+def with_overrides(start: Any, overrides: Iterable[str]) -> Any:
+    """Change a NamedTuple of settings by ``KEY=VALUE``, its keys as in a `Group`. RlgoError for a wrong one."""
+    keys = Group().keys("", start)
+    for text in overrides:
+        written_name, equals, raw = text.partition("=")
+        name = next((name for name in keys if spelled(name) == written_name.strip()), "")
+        if not equals:
+            raise RlgoError(f"--set {printable(text)}: expected KEY=VALUE")
+        if not name:
+            raise RlgoError(f"--set {printable(text)}: {unknown_key(written_name.strip(), keys)}")
+        value = keys[name].read(f"--set {spelled(name)}", read_toml_value(raw.strip()))
+        start = start._replace(**{keys[name].field: value})
+    return validated(start)

@@ -10,8 +10,8 @@ from typing import Annotated, Any, NamedTuple
 
 from mcts.leaves.playout import Playout, roll_out
 from mcts.leaves.values import LearnedValue, value_of
-from rlgo.base.bounds import Key
-from rlgo.base.settings import PROBABILITY
+from rlgo.base.checks import Key
+from rlgo.base.settings import Probability
 from rlgo.compiler.jit import inline, njit
 
 
@@ -26,9 +26,9 @@ class Mixture(NamedTuple):
     0.5
     """
 
-    share: Annotated[float, PROBABILITY, Key("The share of V of the position where the tree ends.")] = 0.5
+    share: Annotated[Probability, Key("The share of V of the position where the tree ends.")] = 0.5
     value: Any = LearnedValue()
-    fade: Annotated[float, PROBABILITY, Key("The part of `leaf_value` that is lost as the board fills up.")] = 0.0
+    fade: Annotated[Probability, Key("The part of `leaf_value` that is lost as the board fills up.")] = 0.0
     playout: Playout = Playout()
 
 

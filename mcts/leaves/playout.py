@@ -12,8 +12,8 @@ import numpy as np
 from mcts.leaves.values import learned_value
 from mcts.tree import NO_CHILD, find_edge
 from mcts.workspace import record_move, take_action
-from rlgo.base.bounds import Key, OrWord, checked
-from rlgo.base.settings import COUNT_OR_0
+from rlgo.base.checks import Key, Word
+from rlgo.base.settings import CountOr0
 from rlgo.compiler.jit import njit
 from rlgo.go.board import outcome
 from rlgo.moves.rollout import begin_rollout, is_hopeless, step_rollout
@@ -21,7 +21,6 @@ from rlgo.moves.rollout import begin_rollout, is_hopeless, step_rollout
 NO_TRUNCATION = -1  # `Playout.truncate` for simulations that are played to the end
 
 
-@checked
 class Playout(NamedTuple):
     """The outcome of the game as the default policy ends it, or V of the weights after a number of plies.
 
@@ -31,8 +30,8 @@ class Playout(NamedTuple):
     """
 
     truncate: Annotated[
-        int,
-        OrWord(COUNT_OR_0, "never", NO_TRUNCATION),
+        CountOr0,
+        Word("never", NO_TRUNCATION),
         Key("After this many plies of the default policy, V of the weights is the outcome."),
     ] = NO_TRUNCATION
 

@@ -15,8 +15,8 @@ import math
 from types import SimpleNamespace
 from typing import Annotated, Any, NamedTuple
 
-from rlgo.base.bounds import Key, checked
-from rlgo.base.settings import AT_LEAST_0, LOGISTIC, PROBABILITY
+from rlgo.base.checks import Key
+from rlgo.base.settings import LOGISTIC, NonNegative, Probability
 from rlgo.compiler.dispatch import by_first
 from rlgo.compiler.jit import inline, njit
 from rlgo.features.incremental import reset_value
@@ -27,7 +27,6 @@ _LINEAR_SLOPE = 0.25  # of sigma at 0
 _TEMPO = Key("What a turn is worth in V of that position, before the logistic function.")
 
 
-@checked
 class LearnedValue(NamedTuple):
     """V of the weights: sigma(phi . theta + tempo).
 
@@ -39,7 +38,7 @@ class LearnedValue(NamedTuple):
     0.9
     """
 
-    tempo: Annotated[float, AT_LEAST_0, _TEMPO] = 0.0
+    tempo: Annotated[NonNegative, _TEMPO] = 0.0
 
 
 class NetworkValue(NamedTuple):
@@ -51,7 +50,6 @@ class NetworkValue(NamedTuple):
     """
 
 
-@checked
 class CorrectedValue(NamedTuple):
     """V of the weights, corrected by that of a network in the nearest node above that it has evaluated.
 
@@ -60,8 +58,8 @@ class CorrectedValue(NamedTuple):
     0.0
     """
 
-    tempo: Annotated[float, AT_LEAST_0, _TEMPO] = 0.0
-    share: Annotated[float, PROBABILITY, Key("How far the network corrects V; 1: altogether.")] = 0.5
+    tempo: Annotated[NonNegative, _TEMPO] = 0.0
+    share: Annotated[Probability, Key("How far the network corrects V; 1: altogether.")] = 0.5
 
 
 class OutsideValue(NamedTuple):

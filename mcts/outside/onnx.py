@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import numpy as np
+from annotated_types import Ge, Le
 
-from rlgo.base.bounds import Choice, Whole
+from rlgo.base.checks import Choice, check
 from rlgo.base.errors import RlgoError, cut, nearest, shown
 from rlgo.base.files import read_text
-from rlgo.base.settings import THREADS
+from rlgo.base.settings import Threads
 from rlgo.base.softmax import softmax
 from rlgo.features.planes import apply_symmetry, history_of, kinds_of, plane_names, planes
 from rlgo.go.board import BLACK
@@ -33,7 +34,7 @@ from rlgo.go.game import Game
 from rlgo.go.positions import Positions
 
 METADATA = "rlgo."  # begins the keys of the metadata
-SYMMETRIES = Whole(ge=1, le=8)
+Symmetries = Annotated[int, Ge(1), Le(8)]
 
 _LAYOUTS = {"nchw": 0, "nhwc": 1}
 _POLICY_KINDS = {"logits": 0, "probabilities": 1}
@@ -67,8 +68,7 @@ def read_description(entries: dict[str, Any], source: str) -> NetworkDescription
             raise RlgoError(f"{source}: unknown key {cut(name)}; {nearest(name, hints)}")
         if not isinstance(entry, str):
             raise RlgoError(f"{source}: {name} = {shown(entry)}: expected text")
-        for bound in getattr(hints[name], "__metadata__", ()):
-            bound.check(f"{source}: {name}", entry)
+        check(f"{source}: {name}", entry, hints[name])
     description = NetworkDescription(**entries)
     if not description.policy and not description.value:
         raise RlgoError(f"{source}: expected the name of an output for policy or value, or both")
@@ -107,8 +107,8 @@ class OnnxNetwork:
 
     def __init__(self, file: str | Path, symmetries: int = 1, threads: int = 1, providers: Sequence[str] | None = None):
         self.file = Path(file)
-        self.symmetries = SYMMETRIES.check("symmetries", symmetries)
-        self._session = _open(self.file, THREADS.check("threads", threads), providers)
+        self.symmetries = check("symmetries", symmetries, Symmetries)
+        self._session = _open(self.file, check("threads", threads, Threads), providers)
         self.description = self._describe()
         self._kinds = kinds_of(self.description.planes.split("+"))
         self.history = history_of(self._kinds)

@@ -13,15 +13,14 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from mcts.tree import count, mean
-from rlgo.base.bounds import Key, checked
-from rlgo.base.settings import AT_LEAST_0
+from rlgo.base.checks import Key
+from rlgo.base.settings import NonNegative
 from rlgo.compiler.jit import inline, njit, random_unit
 from rlgo.go.board import BLACK
 
 _VISITS_BEFORE_PRUNING = 50.0
 
 
-@checked
 class Flat(NamedTuple):
     """Flat Monte-Carlo: no node but the root (MC-RAVE paper, Section 2.3).
 
@@ -31,11 +30,10 @@ class Flat(NamedTuple):
     """
 
     temperature: Annotated[
-        float, AT_LEAST_0, Key("Simulate moves in proportion to exp(Q / temperature); 0: all equally often.")
+        NonNegative, Key("Simulate moves in proportion to exp(Q / temperature); 0: all equally often.")
     ] = 0.0
     pruning: Annotated[
-        float,
-        AT_LEAST_0,
+        NonNegative,
         Key("Progressive pruning: drop moves this many standard errors of both below the best; 0: none."),
     ] = 0.0
 

@@ -19,8 +19,8 @@ import numpy as np
 from mcts.log_odds import to_log_policy
 from mcts.policies.values import FIRST_PLAY_URGENCY
 from mcts.tree import NO_PRIOR, PRIOR_UNITS, WAITING, count, mean, outcomes
-from rlgo.base.bounds import Key, Needs, checked
-from rlgo.base.settings import AT_LEAST_0, POSITIVE, PROBABILITY
+from rlgo.base.checks import Key, Needs
+from rlgo.base.settings import NonNegative, Positive, Probability
 from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import inline, interpreted, njit
 from rlgo.go.board import BLACK
@@ -28,7 +28,6 @@ from rlgo.go.board import BLACK
 _NOISE = Needs("a noise above 0", lambda keys: keys.noise > 0)
 
 
-@checked
 class Puct(NamedTuple):
     """The mean outcome of an action plus a bonus in proportion to its probability in a policy.
 
@@ -37,21 +36,20 @@ class Puct(NamedTuple):
     1.0
     """
 
-    c: Annotated[float, AT_LEAST_0, Key("Constant of PUCT, exploration guided by the policy.", name="c_puct")] = 1.0
+    c: Annotated[NonNegative, Key("Constant of PUCT, exploration guided by the policy.", name="c_puct")] = 1.0
     first_play_urgency: FIRST_PLAY_URGENCY = 0.5
     fpu_reduction: Annotated[  # see `reduced_value`
-        float,
-        AT_LEAST_0,
+        NonNegative,
         Key(
             "An action without statistics has the mean of the others less this times sqrt(the sum of their P); 0: it "
             "has `first_play_urgency`.",
         ),
     ] = 0.0
     scale: Annotated[  # from handcrafted values and patterns that predict the moves of games best together
-        float, POSITIVE, Key("The policy is softmax(x / scale), where sigma(x) is H.", name="policy_scale")
+        Positive, Key("The policy is softmax(x / scale), where sigma(x) is H.", name="policy_scale")
     ] = 0.4
-    noise: Annotated[float, PROBABILITY, Key("Share of Dirichlet noise in the policy at the root.")] = 0.0
-    noise_alpha: Annotated[float, POSITIVE, Key("Concentration of that noise; about 10 / moves.", needs=_NOISE)] = 0.12
+    noise: Annotated[Probability, Key("Share of Dirichlet noise in the policy at the root.")] = 0.0
+    noise_alpha: Annotated[Positive, Key("Concentration of that noise; about 10 / moves.", needs=_NOISE)] = 0.12
 
 
 @inline

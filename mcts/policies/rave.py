@@ -10,12 +10,13 @@ from enum import IntEnum
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from mcts.policies.ucb1 import ucb1
 from mcts.policies.values import CONFIDENCE, FIRST_PLAY_URGENCY, MOST_PRIOR, take_values
 from mcts.tree import count, mean_or_0, outcomes
-from rlgo.base.bounds import Choice, Key, Whole, checked, needs
-from rlgo.base.settings import AT_LEAST_0, POSITIVE
+from rlgo.base.checks import Choice, Key, needs
+from rlgo.base.settings import NonNegative, Positive
 from rlgo.compiler.jit import atomic_add, inline, njit
 from rlgo.go.board import BLACK, PASS
 
@@ -42,7 +43,6 @@ _BY_K = needs("schedule", "hand_selected", "hand_selected_action")
 _BY_BIAS = needs("schedule", "minimum_mse", "minimum_mse_exact")
 
 
-@checked
 class Rave(NamedTuple):
     """MC and AMAF values combined, with the bonus of UCB1 if c is above 0 (UCT-RAVE).
 
@@ -51,7 +51,7 @@ class Rave(NamedTuple):
     0.02
     """
 
-    c: Annotated[float, AT_LEAST_0, Key("Exploration constant of UCB1.", "exploration")] = 0.0
+    c: Annotated[NonNegative, Key("Exploration constant of UCB1.", "exploration")] = 0.0
     first_play_urgency: FIRST_PLAY_URGENCY = 0.5
     schedule: Annotated[
         int,
@@ -62,10 +62,9 @@ class Rave(NamedTuple):
             "alone.",
             "rave_schedule",
         ),
-    ] = Schedule.MINIMUM_MSE
+    ] = int(Schedule.MINIMUM_MSE)
     k: Annotated[
-        float,
-        POSITIVE,
+        Positive,
         Key(
             "k, the equivalence parameter.",
             "rave_k",
@@ -76,8 +75,7 @@ class Rave(NamedTuple):
         ),
     ] = 10_000.0
     bias: Annotated[
-        float,
-        AT_LEAST_0,
+        NonNegative,
         Key("b, the bias of AMAF values.", "rave_bias", name="rave_bias", aliases="bias", needs=_BY_BIAS),
     ] = 0.02
     amaf_own: Annotated[
@@ -86,7 +84,7 @@ class Rave(NamedTuple):
     ] = False
     prior_n: CONFIDENCE = 0
     prior_n_amaf: Annotated[
-        int, Whole(ge=0, le=MOST_PRIOR), Key("M (C~), the same for H as an AMAF value.", "heuristics", aliases="M")
+        int, Ge(0), Le(MOST_PRIOR), Key("M (C~), the same for H as an AMAF value.", "heuristics", aliases="M")
     ] = 50
 
 

@@ -12,13 +12,12 @@ import numpy as np
 
 from mcts.policies.values import CONFIDENCE, FIRST_PLAY_URGENCY, take_values
 from mcts.tree import count, mean
-from rlgo.base.bounds import Key, checked
-from rlgo.base.settings import AT_LEAST_0
+from rlgo.base.checks import Key
+from rlgo.base.settings import NonNegative
 from rlgo.compiler.jit import inline, njit
 from rlgo.go.board import BLACK
 
 
-@checked
 class Ucb1(NamedTuple):
     """The mean outcome of an action, Q(s, a), plus a bonus for exploration; without one, greedy Monte-Carlo.
 
@@ -27,7 +26,7 @@ class Ucb1(NamedTuple):
     1.0
     """
 
-    c: Annotated[float, AT_LEAST_0, Key("Exploration constant of UCB1.", "exploration")] = 0.0
+    c: Annotated[NonNegative, Key("Exploration constant of UCB1.", "exploration")] = 0.0
     first_play_urgency: FIRST_PLAY_URGENCY = 0.5
     prior_n: CONFIDENCE = 0
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from mcts.tree import NO_PRIOR, PRIOR_UNITS, add, statistic
-from rlgo.base.bounds import Key, Whole
-from rlgo.base.settings import AT_LEAST_0
+from rlgo.base.checks import Key
+from rlgo.base.settings import NonNegative
 from rlgo.compiler.jit import njit
 from rlgo.go.board import BLACK
 from rlgo.learning.value import sigma
@@ -19,11 +20,12 @@ from rlgo.learning.value import sigma
 MOST_PRIOR = 100_000  # limit of C and C~: the counts of a node must stay in range
 
 FIRST_PLAY_URGENCY: TypeAlias = Annotated[
-    float, AT_LEAST_0, Key("The value, to its player, of an action without statistics.", aliases="fpu")
+    NonNegative, Key("The value, to its player, of an action without statistics.", aliases="fpu")
 ]
 CONFIDENCE: TypeAlias = Annotated[
     int,
-    Whole(ge=0, le=MOST_PRIOR),
+    Ge(0),
+    Le(MOST_PRIOR),
     Key("C, the confidence in H as an MC value, in visits.", "heuristics", aliases="C"),
 ]
 

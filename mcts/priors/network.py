@@ -13,8 +13,8 @@ import numpy as np
 
 from mcts.leaves.values import correction
 from mcts.log_odds import action_x, to_log_policy
-from rlgo.base.bounds import Key, checked
-from rlgo.base.settings import AT_LEAST_0, POSITIVE
+from rlgo.base.checks import Key
+from rlgo.base.settings import NonNegative, Positive
 from rlgo.compiler.jit import njit
 from rlgo.go.board import BLACK
 from rlgo.go.positions import place_of
@@ -24,7 +24,6 @@ from rlgo.network.inference import Layers, NetworkScratch, evaluate_board, new_n
 NEEDS = "network"
 
 
-@checked
 class Network(NamedTuple):
     """The policy P of a network, as x = scale log(n P(s, a)) - shift; see `log_odds.action_x`.
 
@@ -33,8 +32,8 @@ class Network(NamedTuple):
     4
     """
 
-    scale: Annotated[float, POSITIVE, Key("Scale s of H = sigma(s log(n P(a)) - t).")] = 0.4
-    shift: Annotated[float, AT_LEAST_0, Key("Shift t of H = sigma(s log(n P(a)) - t).")] = 0.4
+    scale: Annotated[Positive, Key("Scale s of H = sigma(s log(n P(a)) - t).")] = 0.4
+    shift: Annotated[NonNegative, Key("Shift t of H = sigma(s log(n P(a)) - t).")] = 0.4
 
 
 class NetworkWorkspace(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from mcts.log_odds import action_x, to_log_policy
-from rlgo.base.bounds import Key, checked
-from rlgo.base.settings import AT_LEAST_0, POSITIVE
+from rlgo.base.checks import Key
+from rlgo.base.settings import NonNegative, Positive
 from rlgo.compiler.jit import njit
 from rlgo.go.rules import n_points
 from rlgo.moves.move_features import Study, new_study, study
@@ -20,7 +20,6 @@ from rlgo.moves.patterns import score_studied
 NEEDS = "patterns"
 
 
-@checked
 class Patterns(NamedTuple):
     """The policy P of learned patterns, as x = scale log(n P(s, a)) - shift; see `log_odds.action_x`.
 
@@ -29,8 +28,8 @@ class Patterns(NamedTuple):
     0.4
     """
 
-    scale: Annotated[float, POSITIVE, Key("Scale s of H = sigma(s log(n P(a)) - t).")] = 0.4
-    shift: Annotated[float, AT_LEAST_0, Key("Shift t of H = sigma(s log(n P(a)) - t).")] = 0.4
+    scale: Annotated[Positive, Key("Scale s of H = sigma(s log(n P(a)) - t).")] = 0.4
+    shift: Annotated[NonNegative, Key("Shift t of H = sigma(s log(n P(a)) - t).")] = 0.4
 
 
 class PatternScratch(NamedTuple):

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from mcts.policies import take_prior
 from mcts.priors import add_x
-from rlgo.base.bounds import Key, Whole
+from rlgo.base.checks import Key
 from rlgo.base.settings import MOST
 from rlgo.compiler.jit import by_type, compare_and_swap, njit
 
@@ -26,7 +27,7 @@ class Stage(NamedTuple):
     """
 
     prior: Any
-    after: Annotated[int, Whole(ge=1, le=MOST), Key("Visits of a node before it has this prior.")] = 1
+    after: Annotated[int, Ge(1), Le(MOST), Key("Visits of a node before it has this prior.")] = 1
 
 
 def stages_due(stages, visits):

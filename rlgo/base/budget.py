@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from rlgo.base.bounds import OrNone
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import AT_LEAST_0, COUNT_OR_0, SECONDS, SIMULATIONS
+from rlgo.base.settings import Count, CountOr0, NonNegative, Positive
 
 SLICE_SECONDS = 0.01
 BATCH_SECONDS = 0.1  # for batches of games, which are not shown move by move
@@ -61,8 +61,8 @@ class Budget:
         stop: Callable[[], bool] = never,
         review: Callable[[], float] | None = None,
     ):
-        self.simulations = OrNone(COUNT_OR_0).check("simulations", simulations)
-        self.seconds = OrNone(AT_LEAST_0).check("seconds", seconds)
+        self.simulations = check("simulations", simulations, CountOr0 | None)
+        self.seconds = check("seconds", seconds, NonNegative | None)
         self.depth, self.stop, self.review = depth, stop, review
         self.done = 0
         self._half = 0.0 if self.seconds is None else self.seconds / 2
@@ -109,4 +109,4 @@ def check_budget(simulations: int | None, seconds: float | None) -> tuple[int | 
     """Return a move's budget as plain numbers. `RlgoError` if it is out of range or unlimited."""
     if simulations is None and seconds is None:
         raise RlgoError("expected a number of simulations (sims), or seconds, or both")
-    return SIMULATIONS.check("simulations", simulations), SECONDS.check("seconds", seconds)
+    return check("simulations", simulations, Count | None), check("seconds", seconds, Positive | None)

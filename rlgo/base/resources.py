@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from rlgo.base.bounds import Place
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, nearest, shown
 from rlgo.base.files import user_path
 
@@ -134,5 +134,5 @@ def config_path(name: str | Path, kind: str = "") -> Path:
     name : ``quick``, ``quick.toml``, ``configs/quick.toml``, or any other path
     kind : see `list_configs`
     """
-    Place().check("path", name)
+    check("path", name, Path)
     return _configs(kind).find(name)

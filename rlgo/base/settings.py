@@ -7,9 +7,12 @@ is imported, so that reading a config does not load numba.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from dataclasses import replace
+from typing import Annotated, Literal, NamedTuple
 
-from rlgo.base.bounds import HUGE, Choice, Key, Number, OrNone, Whole, checked, needs
+from annotated_types import Ge, Gt, Le, MultipleOf
+
+from rlgo.base.checks import HUGE, Choice, Key, convert, needs
 from rlgo.base.errors import RlgoError, shown
 
 MIN_SIZE, MAX_SIZE, DEFAULT_SIZE = 5, 19, 9  # board sizes
@@ -18,7 +21,14 @@ DEFAULT_OPENING_PLIES = 4  # random moves at the start of each game of a match
 
 MOST_RINGS = 9  # around a move, in the largest shapes of patterns (nested_shapes.py)
 SIZES = (1, 2, 3)  # sides of the windows of local shape features
-SHARINGS = {"LI+LD": ("LI", "LD"), "LI": ("LI",), "LD": ("LD",), "inversion": ("inversion",), "none": ("none",)}
+Sharing = Literal["LI+LD", "LI", "LD", "inversion", "none"]
+SHARINGS: dict[str, tuple[str, ...]] = {
+    "LI+LD": ("LI", "LD"),
+    "LI": ("LI",),
+    "LD": ("LD",),
+    "inversion": ("inversion",),
+    "none": ("none",),
+}
 
 LOGISTIC, LINEAR = 0, 1
 VALUES = {"logistic": LOGISTIC, "linear": LINEAR}
@@ -28,47 +38,49 @@ GAME, STEP = 0, 1
 UPDATES = {"game": GAME, "step": STEP}
 ACTIVE, SLOTS, NORM2, NONE = 0, 1, 2, 3
 NORMALISATIONS = {"active": ACTIVE, "slots": SLOTS, "norm2": NORM2, "none": NONE}
-EPSILON_GREEDY, SOFTMAX = 0, 1
-POLICIES = {"epsilon_greedy": EPSILON_GREEDY, "greedy": EPSILON_GREEDY, "softmax": SOFTMAX}
+EPSILON_GREEDY, SOFTMAX, GREEDY = 0, 1, 2
+POLICIES = {"epsilon_greedy": EPSILON_GREEDY, "greedy": GREEDY, "softmax": SOFTMAX}
 
 
-# Bounds shared by several settings.
+# Types shared by several settings.
 MOST = 10**9  # games, simulations, plies and other counts
-COUNT = Whole(ge=1, le=MOST)
-COUNT_OR_0 = Whole(ge=0, le=MOST)
-EVEN_COUNT = Whole(ge=0, le=10**7, even=True)
-PAIRED_GAMES = Whole(ge=2, le=MOST, even=True)  # each opening is played with both colours
-FAST_GAMES = Whole(ge=2, le=10**7, even=True)  # the same in compiled code, which keeps all results in memory
-MOST_PLIES = Whole(ge=0, le=4 * MAX_SIZE * MAX_SIZE)  # what a record can hold (`rules.max_plies`) on the largest board
-SEED = Whole(ge=0, le=2**63 - 1)  # the range of integers in TOML
-POSITIVE = Number(gt=0)
-AT_LEAST_0 = Number(ge=0)
-PROBABILITY = Number(ge=0, le=1)
-BOARD_SIZE = Whole(ge=MIN_SIZE, le=MAX_SIZE)
-KOMI = Number(ge=-10_000, le=10_000)  # beyond any score: some programs write handicaps as komi
-THREADS = Whole(ge=1, le=64)
-WORKERS = Whole(ge=1, le=1_000)  # training workers, which may be processes on a cluster
-SIMULATIONS, SECONDS = OrNone(COUNT), OrNone(POSITIVE)
+Positive = Annotated[float, Gt(0)]
+NonNegative = Annotated[float, Ge(0)]
+Probability = Annotated[float, Ge(0), Le(1)]
+Count = Annotated[int, Ge(1), Le(MOST)]
+CountOr0 = Annotated[int, Ge(0), Le(MOST)]
+TrainingGames = Annotated[int, Ge(1), Le(HUGE)]
+TrainingGamesOr0 = Annotated[int, Ge(0), Le(HUGE)]
+EvenCount = Annotated[int, Ge(0), Le(10**7), MultipleOf(2)]
+PairedGames = Annotated[int, Ge(2), Le(MOST), MultipleOf(2)]  # each opening is played with both colours
+FastGames = Annotated[int, Ge(2), Le(10**7), MultipleOf(2)]  # in compiled code, which keeps all results in memory
+MaxMoves = Annotated[int, Ge(0), Le(4 * MAX_SIZE * MAX_SIZE)]  # what a record can hold (`rules.max_plies`) on 19x19
+SeedNumber = Annotated[int, Ge(0), Le(2**63 - 1)]  # the range of integers in TOML
+BoardSize = Annotated[int, Ge(MIN_SIZE), Le(MAX_SIZE)]
+Komi = Annotated[float, Ge(-10_000), Le(10_000)]  # beyond any score: some programs write handicaps as komi
+Threads = Annotated[int, Ge(1), Le(64)]
+Workers = Annotated[int, Ge(1), Le(1_000)]  # training workers, which may be processes on a cluster
 
 
 def board_size(size: object) -> int:
     """Return a board size as a plain integer. `RlgoError` outside 5 to 19, and for anything but an integer."""
-    number = BOARD_SIZE.read(size)
-    if number is None or not BOARD_SIZE.admits(number):
-        raise RlgoError(f"board size {shown(size)}: expected {MIN_SIZE} to {MAX_SIZE}")
+    try:
+        number: int = convert(size, BoardSize)
+    except ValueError:
+        raise RlgoError(f"board size {shown(size)}: expected {MIN_SIZE} to {MAX_SIZE}") from None
     return number
 
 
+GAMES = Key("Games of self-play (TD: a million), or simulations of a search; the schedule of alpha spans them.")
 _HAS_AN_END = needs("schedule", "linear", "exponential")
 
 
-@checked
 class Learning(NamedTuple):
     """The settings of learning: step size, its schedule, targets and updates.
 
     Values that have names may be given by name: ``Learning(schedule="harmonic")``.
 
-    Raises `RlgoError` for a value out of range.
+    Learners and searches check them, see `checks.validated`.
 
     >>> import rlgo
     >>> rlgo.TdSearch(5, learning=rlgo.Learning(alpha=0.1)).learning.alpha
@@ -76,8 +88,7 @@ class Learning(NamedTuple):
     """
 
     alpha: Annotated[
-        float,
-        POSITIVE,
+        Positive,
         Key(
             "Step size before normalisation (TD: 0.1); larger is better in training, where the mean of weights plays.",
             "tdsearch_alpha step_lambda",
@@ -94,8 +105,7 @@ class Learning(NamedTuple):
         ),
     ] = CONSTANT
     alpha_final: Annotated[
-        float,
-        AT_LEAST_0,
+        NonNegative,
         Key(
             "alpha at the last game or simulation of the schedules linear and exponential.",
             needs=_HAS_AN_END,
@@ -103,30 +113,23 @@ class Learning(NamedTuple):
         ),
     ] = 0.01
     alpha_half: Annotated[
-        float,
-        POSITIVE,
+        Positive,
         Key(
             "The game or simulation by which the schedule harmonic has halved alpha.",
             needs=needs("schedule", "harmonic"),
             implies={"schedule": "harmonic"},
         ),
     ] = 100_000.0
-    games: Annotated[
-        int,
-        Whole(ge=1, le=HUGE),
-        Key(
-            "Games of self-play (TD: a million), or simulations of a search; the schedule of alpha spans them.",
-            name="schedule_games",
-            aliases="span",
-            needs=_HAS_AN_END,
-        ),
-    ] = 1_000_000
+    games: Annotated[TrainingGames, replace(GAMES, name="schedule_games", aliases="span", needs=_HAS_AN_END)] = (
+        1_000_000
+    )
     lambda_: Annotated[
-        float, PROBABILITY, Key("Trace decay: 0 is TD(0), as in TD; 1 is Monte-Carlo.", "tdsearch_lambda step_lambda")
+        Probability, Key("Trace decay: 0 is TD(0), as in TD; 1 is Monte-Carlo.", "tdsearch_lambda step_lambda")
     ] = 0.0
     plies: Annotated[
         int,
-        Whole(ge=1, le=2),
+        Ge(1),
+        Le(2),
         Key("Plies between the two positions of an update (TD, equation 10: 2; the same colour is to play)."),
     ] = 2
     value: Annotated[
@@ -146,8 +149,7 @@ class Learning(NamedTuple):
         ),
     ] = SLOTS
     averaging: Annotated[
-        float,
-        AT_LEAST_0,
+        NonNegative,
         Key("The j-th weights count in the mean in proportion to j^averaging (rlgo/learning/learner.py)."),
     ] = 3.0
 
@@ -157,11 +159,10 @@ class Learning(NamedTuple):
             raise RlgoError('alpha_final = 0 cannot be combined with schedule = "exponential"')
 
 
-@checked
 class Policy(NamedTuple):
     """How a learner or a search chooses moves by afterstate value: epsilon-greedy or softmax.
 
-    Greedy is epsilon-greedy with epsilon = 0. Raises `RlgoError` for a value out of range.
+    Greedy is epsilon-greedy with epsilon = 0. Learners and searches check them.
 
     >>> import rlgo
     >>> rlgo.TdSearch(5, policy=rlgo.Policy(epsilon=0.1)).policy.epsilon
@@ -174,12 +175,10 @@ class Policy(NamedTuple):
         Key("epsilon_greedy, as in TD; greedy, without exploration; or softmax over the values of all moves."),
     ] = EPSILON_GREEDY
     epsilon: Annotated[
-        float,
-        PROBABILITY,
+        Probability,
         Key("Probability of a uniformly random move of an epsilon-greedy policy (TD: 0.1).", "tdsearch_policy"),
     ] = 0.2
     temperature: Annotated[
-        float,
-        POSITIVE,
+        Positive,
         Key("For softmax, in units of V: a move's probability is proportional to exp(V / temperature)."),
     ] = 0.1

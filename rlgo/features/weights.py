@@ -16,15 +16,16 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge
 
 from rlgo.base.archive import read_archive, write_archive
-from rlgo.base.bounds import Choice, One, Place, Whole
+from rlgo.base.checks import Choice, check, expected
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.resources import SHIPPED_WEIGHTS
-from rlgo.base.settings import DEFAULT_KOMI, KOMI, MAX_SIZE, MIN_SIZE, VALUES, board_size
+from rlgo.base.settings import DEFAULT_KOMI, MAX_SIZE, MIN_SIZE, VALUES, Komi, board_size
 from rlgo.features.kinds import kind_of
 from rlgo.features.original import read_w, write_w
 from rlgo.features.rewriting import fuse, unshare
@@ -65,16 +66,16 @@ class Weights:
 
     def __post_init__(self) -> None:
         """Raise `RlgoError` for weights that do not fit the features, and for metadata out of range."""
-        One(FeatureSet).check("features", self.features).check(self.theta)
+        check("features", self.features, FeatureSet).check(self.theta)
         if self.theta.dtype != np.float32:
             raise RlgoError(f"theta: {self.theta.dtype} weights, expected float32")
         if not np.isfinite(self.theta).all():
             raise RlgoError("theta: expected finite weights, found NaN or infinity")
         if not isinstance(self.value, str) or self.value not in VALUES:
-            raise RlgoError(f"value = {shown(self.value)}: expected {Choice(VALUES).words}")
-        for name, kind in (("komi", KOMI), ("games", Whole(ge=0))):
-            object.__setattr__(self, name, kind.check(name, getattr(self, name)))
-        One(dict).check("provenance", self.provenance)
+            raise RlgoError(f"value = {shown(self.value)}: expected {expected(Annotated[int, Choice(VALUES)])}")
+        for name, kind in (("komi", Komi), ("games", Annotated[int, Ge(0)])):
+            object.__setattr__(self, name, check(name, getattr(self, name), kind))
+        check("provenance", self.provenance, dict)
 
     def __repr__(self) -> str:
         return (
@@ -147,8 +148,8 @@ def save_weights(path: str | Path, weights: Weights) -> None:
     ...     rlgo.load_weights(pathlib.Path(folder, "copy.npz")).games
     100000000
     """
-    One(Weights).check("weights", weights)
-    Place().check("path", path)
+    check("weights", weights, Weights)
+    check("path", path, Path)
     write_archive(path, weights.meta(), {"theta": weights.theta[1:]})
 
 
@@ -169,7 +170,7 @@ def load_weights(path: str | Path, size: int | None = None) -> Weights:
     >>> rlgo.load_weights("9x9-100M", size=9)
     <Weights 9x9 1x1+2x2+3x3 LI+LD: 63,303 weights, logistic, komi 7.5, 100,000,000 games>
     """
-    Place().check("path", path)
+    check("path", path, Path)
     path = find_weights(path, size)
     if path.suffix == ".w":
         return import_w(path, size)

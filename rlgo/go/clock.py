@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from rlgo.base.bounds import checked
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import AT_LEAST_0, COUNT_OR_0
+from rlgo.base.settings import CountOr0, NonNegative
 from rlgo.go.board import BLACK, WHITE
 
 # After this many of a side's moves (a fraction of size * size), 1 / e of its time is left: 20 of about 40 on 9x9.
@@ -34,23 +33,22 @@ _NUMBER = r"(\d{1,6}(?:\.\d{1,3})?)"
 _FORM = re.compile(rf"{_NUMBER}(?:\+(?:{_NUMBER}/(\d{{1,4}})|(\d{{1,4}})x{_NUMBER}))?")
 
 
-@checked
 class TimeSettings(NamedTuple):
     """The time control of a game, in seconds for each side: absolute, Canadian or byo-yomi.
 
     Absolute: main time only. Canadian: then `stones` moves in every `period`. Byo-yomi: then `periods` periods, one for
-    each move; a side that exceeds a period loses it. A period without moves means no overtime. Raises `RlgoError` for a
-    value out of range, and for overtime without time.
+    each move; a side that exceeds a period loses it. A period without moves means no overtime. `GameSession`
+    checks them.
 
     >>> import rlgo
     >>> print(rlgo.TimeSettings(main=300, period=30, stones=5))
     300+30/5
     """
 
-    main: Annotated[float, AT_LEAST_0]
-    period: Annotated[float, AT_LEAST_0] = 0.0
-    stones: Annotated[int, COUNT_OR_0] = 0  # moves in a period; 1 for byo-yomi
-    periods: Annotated[int, COUNT_OR_0] = 0  # for byo-yomi; 0: Canadian overtime, which never ends
+    main: NonNegative
+    period: NonNegative = 0.0
+    stones: CountOr0 = 0  # moves in a period; 1 for byo-yomi
+    periods: CountOr0 = 0  # for byo-yomi; 0: Canadian overtime, which never ends
 
     def combine(self) -> None:
         """Refuse overtime without time, and byo-yomi with other than one move in a period."""

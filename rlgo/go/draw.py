@@ -9,11 +9,12 @@ extracts them from a board; a shape already is such an array.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge, Le
 
-from rlgo.base.bounds import Whole
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, shown
 from rlgo.go.board import BLACK, EMPTY, PASS, board_of
 from rlgo.go.coords import COLUMNS, Place, point_of, star_points, to_row_col, to_vertex
@@ -215,7 +216,7 @@ def board_svg(position: Any, last: Place | None = None, values: np.ndarray | Non
     True
     """
     colors = colors_of(board_of(position))
-    size, cell = len(colors), Whole(ge=1, le=1_000).check("cell", cell)
+    size, cell = len(colors), check("cell", cell, Annotated[int, Ge(1), Le(1_000)])
     last = None if last is None else point_of(last, size)
     if values is not None and (not isinstance(values, np.ndarray) or values.shape != (size, size)):
         raise RlgoError(f"values = {shown(values)}: expected an array of {size} x {size} numbers")

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge, Le
 
-from rlgo.base.bounds import Whole
+from rlgo.base.checks import check, convert
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, KOMI, board_size
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, Komi, board_size
 from rlgo.compiler.jit import compile_together, compiling, njit
 from rlgo.go.board import (
     BLACK,
@@ -119,7 +120,7 @@ class Game:
         size = board_size(size)
         _compile(size)
         self.size = size
-        self.komi: float = KOMI.check("komi", komi)
+        self.komi: float = check("komi", komi, Komi)
         self.setup: list[tuple[int, int]] = []
         self.moves: list[tuple[int, int]] = []
         self.resigned = EMPTY
@@ -234,7 +235,7 @@ class Game:
         Stones set up at the start stay; an edit (see `edit`) is undone with the move before it. RlgoError if there are
         fewer moves.
         """
-        n = Whole(ge=1).check("n", n)
+        n = check("n", n, Annotated[int, Ge(1)])
         if n > self.n_played:
             raise RlgoError("no move to undo")
         earlier = self
@@ -252,7 +253,7 @@ class Game:
 
         After all of them, it is the colour that is to play now.
         """
-        n = Whole(ge=0, le=len(self.moves)).check("n", n)
+        n = check("n", n, Annotated[int, Ge(0), Le(len(self.moves))])
         other = self.copy()
         other._replay(n)
         return other
@@ -441,10 +442,11 @@ class Game:
         RlgoError, with the game unchanged, if the board is not empty or has no such handicap.
         """
         most = max_fixed_handicap(self.size)
-        stones = Whole(ge=2, le=most).read(n)
-        if stones is None or not 2 <= stones <= most:
+        try:
+            stones = convert(n, Annotated[int, Ge(2), Le(most)])
+        except ValueError:
             expected = f"expected 2 to {most}" if most else "there is none below 7x7"
-            raise RlgoError(f"fixed handicap {shown(n)} on {self.size}x{self.size}: {expected}")
+            raise RlgoError(f"fixed handicap {shown(n)} on {self.size}x{self.size}: {expected}") from None
         return self.set_free_handicap(handicap_points(self.size, stones))
 
     def place_free_handicap(self, n: int) -> list[int]:
@@ -452,7 +454,7 @@ class Game:
 
         They are those of `fixed_handicap`. If it has fewer, fewer are placed, as GTP allows.
         """
-        n = Whole(ge=2).check("handicap", n)
+        n = check("handicap", n, Annotated[int, Ge(2)])
         most = max_fixed_handicap(self.size) or 4
         return self.set_free_handicap(handicap_points(self.size, min(n, most)))
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
-from rlgo.base.bounds import Whole
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, shown
 from rlgo.compiler.jit import compiling, copy_record, inline, njit
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, board_of, clear, in_atari, is_legal, new_boards, play
@@ -26,7 +27,7 @@ from rlgo.go.rules import n_points, zobrist
 HISTORY = 8  # positions kept by default, the current one included, as in AlphaGo Zero
 NO_MOVE = -1  # in place of a move before the first one
 
-_HISTORY = Whole(ge=1, le=64)
+_History = Annotated[int, Ge(1), Le(64)]
 _OK, _OFF_BOARD, _ILLEGAL = 0, 1, 2
 
 
@@ -57,7 +58,7 @@ def new_positions(n: int, size: int, history: int = HISTORY, hashes: int = 0) ->
 
     n : number of positions; history : H, at least 1; hashes : room for the hashes of earlier positions, of all together
     """
-    history = _HISTORY.check("history", history)
+    history = check("history", history, _History)
     return PositionArrays(
         boards=new_boards(max(n, 1), size)[:n],
         stones=np.zeros((n, history, n_points(size)), np.uint8),
@@ -489,7 +490,7 @@ class Positions:
 
     def stones(self, ago: int = 0) -> np.ndarray:
         """Return the stones so many plies ago, uint8[n, size, size]: 0 empty, 1 Black, 2 White."""
-        ago = Whole(ge=0, le=self.history - 1).check("ago", ago)
+        ago = check("ago", ago, Annotated[int, Ge(0), Le(self.history - 1)])
         return self.arrays.stones[:, ago, board_points(self.size)]
 
     def legal(self) -> np.ndarray:

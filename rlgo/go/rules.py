@@ -6,11 +6,12 @@ Start reading at `Rules`.
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
-from rlgo.base.bounds import Whole
+from rlgo.base.checks import check
 from rlgo.go.mogo_patterns import mogo_patterns
 
 STRIP = 8  # points of a board array that kernels handle at once: one vector of float32
@@ -41,7 +42,7 @@ def check_max_moves(max_moves: int, size: int, key: str = "max_moves") -> int:
 
     Raises `RlgoError`, naming `key`, if a record cannot hold that many: 4 * size * size.
     """
-    return Whole(ge=0, le=max_plies(size)).check(key, max_moves) or most_moves(size)
+    return check(key, max_moves, Annotated[int, Ge(0), Le(max_plies(size))]) or most_moves(size)
 
 
 @cache

@@ -13,11 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rlgo.base.bounds import Number, One, OrNone
+from rlgo.base.checks import allows, check, expected
 from rlgo.base.decoding import decode
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import version
-from rlgo.base.settings import COUNT_OR_0, DEFAULT_KOMI, KOMI, MAX_SIZE, MIN_SIZE
+from rlgo.base.settings import DEFAULT_KOMI, MAX_SIZE, MIN_SIZE, CountOr0, Komi
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.go.coords import from_row_col, from_sgf, to_row_col, to_sgf
 from rlgo.go.game import Game
@@ -85,7 +85,7 @@ def read_sgf(data: bytes, komi: float = DEFAULT_KOMI, n_moves: int | None = None
     RlgoError : if `n_moves` is negative or no integer, or the data is not SGF, or contains an illegal move. It names
         the property or the move. It is a `BadMove` if the moves before it can be read.
     """
-    OrNone(COUNT_OR_0).check("n_moves", n_moves)
+    check("n_moves", n_moves, CountOr0 | None)
     return next(read_sgf_records(data)).game(komi, n_moves)
 
 
@@ -321,13 +321,13 @@ class _Node(dict[str, list[str]]):
             self["SZ"] = [square[1]]
         return self.integer("SZ", MIN_SIZE, MAX_SIZE, f"a board size from {MIN_SIZE} to {MAX_SIZE}", 19)
 
-    def number(self, name: str, bounds: Number) -> float | None:
+    def number(self, name: str, kind: Any) -> float | None:
         text = self.text(name)
         if text is None:
             return None
         decimal = text.replace(",", ".", 1)
-        if not re.fullmatch(r"[+-]?([0-9]{1,9}(\.[0-9]*)?|\.[0-9]+)", decimal) or not bounds.admits(float(decimal)):
-            raise _unexpected(name, text, bounds.words)
+        if not re.fullmatch(r"[+-]?([0-9]{1,9}(\.[0-9]*)?|\.[0-9]+)", decimal) or not allows(kind, float(decimal)):
+            raise _unexpected(name, text, expected(kind))
         return float(decimal)
 
     def setup(self, size: int) -> dict[int, int]:
@@ -390,7 +390,7 @@ def _komi(root: _Node, default: float) -> tuple[float, str]:
     The Fox server writes hundredths, KM[375], and records keep this when other programs save them. Under Chinese rules
     these are hundredths of stones, two points each. Quarters of a stone, as in KM[3.75], are found elsewhere, too.
     """
-    stated = root.number("KM", KOMI)
+    stated = root.number("KM", Komi)
     if stated is None:
         return default, ""
     if any("rlgo" in value.lower() for value in root.get("AP", [])):
@@ -488,12 +488,12 @@ def write_sgf(
     >>> b"PB[Ann]PW[Bob]" in record, b"B[cc]" in record
     (True, True)
     """
-    One(Game).check("game", game)
+    check("game", game, Game)
     for name, text in (("black", black), ("white", white), ("comment", comment)):
-        One(str).check(name, text)
-    OrNone(One(str)).check("result", result)
-    for text in (OrNone(One(Mapping)).check("comments", comments) or {}).values():
-        One(str).check("comments", text)
+        check(name, text, str)
+    check("result", result, str | None)
+    for text in (check("comments", comments, Mapping | None) or {}).values():
+        check("comments", text, str)
     result = game.result if result is None and game.is_over() else result
     properties = {"PB": black, "PW": white, "RE": result, "C": comment or None}
     known = {name: value for name, value in properties.items() if value is not None}

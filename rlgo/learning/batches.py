@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Gt
 
-from rlgo.base.bounds import Number, OrNone, Place, Switch, Whole, checked
+from rlgo.base.checks import check, validated
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.settings import COUNT, PROBABILITY, SEED
+from rlgo.base.settings import Count, Probability, SeedNumber
 from rlgo.compiler.jit import compiling, njit
 from rlgo.features.planes import (
     N_SYMMETRIES,
@@ -321,19 +322,18 @@ class GameData:
         -------
         an object with a length, the number of batches, that can be iterated over any number of times
         """
-        return Batches(self, BatchPlan(size, epoch, seed, symmetries, *_part(part), shuffle))
+        return Batches(self, validated(BatchPlan(size, epoch, seed, symmetries, *_part(part), shuffle)))
 
 
-@checked
 class BatchPlan(NamedTuple):
     """The order of positions in an epoch; see `GameData.batches`."""
 
-    size: Annotated[int, COUNT]
-    epoch: Annotated[int, SEED] = 0
-    seed: Annotated[int, SEED] = 1
+    size: Count
+    epoch: SeedNumber = 0
+    seed: SeedNumber = 1
     symmetries: bool = True
-    part: Annotated[int, Whole(ge=0)] = 0
-    parts: Annotated[int, COUNT] = 1
+    part: Annotated[int, Ge(0)] = 0
+    parts: Count = 1
     shuffle: bool = True
 
     def combine(self) -> None:
@@ -408,9 +408,12 @@ def read_games(
     >>> batch.planes.shape, batch.policy.shape, batch.z.shape
     ((32, 17, 5, 5), (32, 26), (32,))
     """
-    OrNone(Switch()).check("held_out", held_out)
-    newest, half_life = OrNone(COUNT).check("newest", newest), OrNone(Number(gt=0)).check("half_life", half_life)
-    lam = PROBABILITY.check("lam", lam)
+    check("held_out", held_out, bool | None)
+    newest, half_life = (
+        check("newest", newest, Count | None),
+        check("half_life", half_life, Annotated[float, Gt(0)] | None),
+    )
+    lam = check("lam", lam, Probability)
     if view not in VIEWS:
         raise RlgoError(f"view = {shown(view)}: expected to_play or black")
     games = read_collection(_paths(folders))
@@ -431,4 +434,4 @@ def _paths(folders: Any) -> list[Path]:
     given = list(folders) if isinstance(folders, list | tuple) else [folders]
     if not given:
         raise RlgoError("folders = []: expected at least one folder")
-    return [Place().check("folders", folder) for folder in given]
+    return [check("folders", folder, Path) for folder in given]

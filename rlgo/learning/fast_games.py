@@ -7,14 +7,15 @@ colours swapped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
-from rlgo.base.bounds import One, Whole
 from rlgo.base.budget import BATCH_SECONDS, Budget
+from rlgo.base.checks import allows, check, expected
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, EVEN_COUNT, KOMI, LOGISTIC, Policy
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES, LOGISTIC, EvenCount, Komi, Policy
 from rlgo.compiler.jit import compiling, copy_record, make_rng, njit, random_u64
 from rlgo.features.incremental import reset
 from rlgo.features.shapes import FeatureSet, Table
@@ -98,13 +99,13 @@ def play_slices(
     A slice takes about a tenth of a second. Between slices, Ctrl-C takes effect, and the caller can show progress or
     stop. Everything is compiled before the first slice.
     """
-    One(FeatureSet).check("features", features)
-    size, n, komi = features.size, EVEN_COUNT.check("games", games) // 2, KOMI.check("komi", komi)
+    check("features", features, FeatureSet)
+    size, n, komi = features.size, check("games", games, EvenCount) // 2, check("komi", komi, Komi)
     table = Table(features.geometry, features.expand(theta_a), features.expand(theta_b))
     played = FastGames(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
     scratch = make_scratch(size, tally_dtype(), 0, 3, features.room)
     max_moves = check_max_moves(max_moves, size)
-    openings = _checked_openings(openings, n, Whole(ge=0, le=min(max_moves, size * size // 2)))
+    openings = _checked_openings(openings, n, Annotated[int, Ge(0), Le(min(max_moves, size * size // 2))])
     policy, rules, rng = Policy(epsilon=0.0), make_rules(size, komi), make_rng(seed)
 
     def play_from(first: int, pairs: int) -> FastGames:
@@ -124,12 +125,14 @@ def play_slices(
     return slices()
 
 
-def _checked_openings(openings: int | np.ndarray, n: int, plies: Whole) -> np.ndarray:
+def _checked_openings(openings: int | np.ndarray, n: int, plies: Any) -> np.ndarray:
     """Return openings as `play_pairs` takes them. RlgoError for a wrong number of plies or of openings."""
     if not isinstance(openings, np.ndarray):
-        return np.zeros((0, plies.check("openings", openings)), np.int64)
-    if openings.ndim != 2 or len(openings) != n or not plies.admits(openings.shape[1]):
-        raise RlgoError(f"openings = an array of shape {openings.shape}: expected ({n}, plies), plies {plies.words}")
+        return np.zeros((0, check("openings", openings, plies)), np.int64)
+    if openings.ndim != 2 or len(openings) != n or not allows(plies, openings.shape[1]):
+        raise RlgoError(
+            f"openings = an array of shape {openings.shape}: expected ({n}, plies), plies {expected(plies)}"
+        )
     return np.ascontiguousarray(openings, np.int64)
 
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import One
 from rlgo.base.budget import BATCH_SECONDS, Budget
+from rlgo.base.checks import check
 from rlgo.base.ram import announce, bytes_of
-from rlgo.base.settings import COUNT, COUNT_OR_0, DEFAULT_KOMI, KOMI, WORKERS, Learning, Policy
+from rlgo.base.settings import DEFAULT_KOMI, Count, CountOr0, Komi, Learning, Policy, Workers
 from rlgo.base.threads import started
 from rlgo.compiler.jit import compile_together, compiling, njit, seed_sequence
 from rlgo.features.incremental import reset, update
@@ -321,14 +321,13 @@ class Learner:
         workers: int = 1,
         merge_every: int = 1_000,
     ):
-        One(FeatureSet).check("features", features)
-        One(Learning).check("learning", learning)
-        One(Policy).check("policy", policy)
-        workers, merge_every = WORKERS.check("workers", workers), COUNT.check("merge_every", merge_every)
+        check("features", features, FeatureSet)
+        learning, policy = check("learning", learning, Learning), check("policy", policy, Policy)
+        workers, merge_every = check("workers", workers, Workers), check("merge_every", merge_every, Count)
         # One worker draws from the seed itself.
         seeds = [seed] if workers == 1 else seed_sequence(seed).spawn(workers)
         self.features, self.learning, self.policy = features, learning, policy
-        self.komi = KOMI.check("komi", komi)
+        self.komi = check("komi", komi, Komi)
         self.round = workers * merge_every
         arguments = WorkerArguments(features, learning, policy, self.komi, max_moves, seeds[0], theta, optimiser)
         self.pool = self._spawn([arguments._replace(seed=seed) for seed in seeds])
@@ -360,7 +359,7 @@ class Learner:
         KeyboardInterrupt within a tenth of a second of Ctrl-C. It leaves the round that was being played unfinished: to
         learn on, `restore` a state.
         """
-        end, tallies = self.games + COUNT_OR_0.check("games", games), []
+        end, tallies = self.games + check("games", games, CountOr0), []
         while self.games < end:
             wanted = min(end - self.games, self.round - self.games % self.round)
             tally = self.pool.learn(wanted, self.games)
@@ -379,7 +378,7 @@ class Learner:
 
     def play(self, games: int) -> np.record:
         """Play this many games without learning; return their tally. They do not count as games played."""
-        return add_up([self.pool.play(COUNT_OR_0.check("games", games))])
+        return add_up([self.pool.play(check("games", games, CountOr0))])
 
     def close(self) -> None:
         """Stop the workers for good."""

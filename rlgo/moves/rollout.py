@@ -8,12 +8,13 @@ around that stone; capture anything; play a uniformly random move.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import Choice, Key, Needs, One, OrNone, checked
+from rlgo.base.checks import Choice, Key, Needs, check
 from rlgo.base.errors import RlgoError
 from rlgo.base.ram import on_own_cache_lines
 from rlgo.compiler.jit import copy_record, inline, njit, random_below
@@ -45,11 +46,10 @@ DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO, "softmax": SOFTMAX_POLICY}
 _MOGO = Needs("default_policy = mogo", lambda keys: "mogo" in (keys.default_policy, getattr(keys, "heuristic", "")))
 
 
-@checked
 class DefaultPolicy(NamedTuple):
     """The default policy, which plays simulations to the end beyond what a search has learned.
 
-    The rules of MoGo's policy can be switched off one by one. Raises `RlgoError` for a value out of range.
+    The rules of MoGo's policy can be switched off one by one.
 
     >>> import rlgo
     >>> policy = rlgo.DefaultPolicy("mogo", pattern=False)  # MoGo's without its 3x3 patterns
@@ -73,12 +73,14 @@ class DefaultPolicy(NamedTuple):
     capture: Annotated[bool, Key("MoGo's rule: capture anything in atari.", needs=_MOGO)] = True
     self_atari: Annotated[bool, Key("MoGo's rule: no pattern move into self-atari.", needs=_MOGO)] = True
     mercy: Annotated[bool, Key("End simulations that are hopeless for one side.")] = True  # see `is_hopeless`
-    softmax: Annotated[Any, OrNone(One(Tables))] = None  # `SoftmaxPolicy.tables()`, of the softmax policy
+    softmax: Tables | None = None  # `SoftmaxPolicy.tables()`, of the softmax policy
 
-    def combine(self) -> None:
-        """Refuse the softmax policy without its tables, and tables for another policy."""
-        if (self.kind == SOFTMAX_POLICY) != (self.softmax is not None):
-            raise RlgoError("default policy: expected softmax tables for the kind softmax, and for no other")
+
+def check_default(policy: DefaultPolicy, kinds: Mapping[str, int] = DEFAULT_POLICIES) -> None:
+    """Raise `RlgoError` for a default policy of another kind, for softmax without its tables, and tables without it."""
+    check("default policy", policy.kind, Annotated[int, Choice(kinds)])
+    if (policy.kind == SOFTMAX_POLICY) != (policy.softmax is not None):
+        raise RlgoError("default policy: expected softmax tables for the kind softmax, and for no other")
 
 
 @cache

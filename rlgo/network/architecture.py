@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from rlgo.base.archive import intact, read_archive, write_archive
-from rlgo.base.bounds import Whole, checked
 from rlgo.base.errors import RlgoError
 from rlgo.features.planes import history_of, plane_names
 
@@ -25,10 +25,9 @@ N_POOLED = 3  # numbers for each channel, see `inference.pool`
 MEAN_SIZE, SIZE_UNIT = 14.0, 10.0  # of the second of them: the mean times (size - MEAN_SIZE) / SIZE_UNIT
 SCORE_UNIT = 20.0  # points of score that are 1
 
-_WIDTH = Whole(ge=8, le=128)  # computed in groups of 16, see `winograd.padded`
+_Width = Annotated[int, Ge(8), Le(128)]  # computed in groups of 16, see `winograd.padded`
 
 
-@checked
 class Shape(NamedTuple):
     """How large a network is.
 
@@ -37,10 +36,10 @@ class Shape(NamedTuple):
     3
     """
 
-    blocks: Annotated[int, Whole(ge=1, le=16)] = 3  # of two convolutions each
-    channels: Annotated[int, _WIDTH] = 32  # of these
-    head_channels: Annotated[int, _WIDTH] = 16
-    value_hidden: Annotated[int, _WIDTH] = 32  # hidden units of the value
+    blocks: Annotated[int, Ge(1), Le(16)] = 3  # of two convolutions each
+    channels: _Width = 32  # of these
+    head_channels: _Width = 16
+    value_hidden: _Width = 32  # hidden units of the value
 
 
 class Parameters(NamedTuple):

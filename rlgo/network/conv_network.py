@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import OrNone
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import SHIPPED_NETWORKS
-from rlgo.base.settings import SEED
+from rlgo.base.settings import SeedNumber
 from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import compiling
 from rlgo.features.planes import planes
@@ -81,7 +81,8 @@ class ConvNetwork:
     @classmethod
     def new(cls, shape: Shape = Shape(), seed: int | None = None) -> ConvNetwork:
         """Make an untrained network; its policy is uniform and its value 1/2."""
-        chosen = OrNone(SEED).check("seed", seed)
+        shape = check("shape", shape, Shape)
+        chosen = check("seed", seed, SeedNumber | None)
         return cls(new_parameters(shape, secrets.randbits(63) if chosen is None else chosen))
 
     def __repr__(self) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.base.settings import COUNT
+from rlgo.base.checks import check
+from rlgo.base.settings import Count
 from rlgo.compiler.jit import compile_together, compiling, copy_record, make_rng, njit
 from rlgo.go.board import BLACK, BORDER, EMPTY, WHITE, new_boards
 from rlgo.go.coords import from_row_col
@@ -89,7 +90,7 @@ class Ownership:
         ------
         RlgoError : for a number of playouts below 1
         """
-        playouts = COUNT.check("playouts", playouts)
+        playouts = check("playouts", playouts, Count)
         call, owned = _call(game, playouts, seed)
         with compiling(f"ownership, {game.size}x{game.size}"):
             wins = play_out_owners(*call)

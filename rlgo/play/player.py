@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from rlgo.base.bounds import One
 from rlgo.base.budget import Budget, never, shorter
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.settings import PROBABILITY
+from rlgo.base.settings import Probability
 from rlgo.compiler.jit import seed_sequence
 from rlgo.go.board import BLACK, PASS, new_board
 from rlgo.go.clock import Clock, TimeSettings
@@ -283,7 +283,7 @@ def check_player(name: str, player: Any) -> Any:
 
 def check_size(player: Player, game: Game) -> None:
     """Raise an RlgoError if the player does not support the board size of `game`, or if `game` is not a game."""
-    One(Game).check("game", game)
+    check("game", game, Game)
     if player.sizes is not None and game.size not in player.sizes:
         raise RlgoError(f"{player.name}: plays on {known_sizes(player.sizes)}, found {game.size}x{game.size}")
 
@@ -372,7 +372,7 @@ class GreedyPlayer(Player):
             raise RlgoError(f"value_function = {shown(value_function)}: expected a ValueFunction")
         self.name = name
         self.sizes = (value_function.size,)
-        self.epsilon = PROBABILITY.check("epsilon", epsilon)
+        self.epsilon = check("epsilon", epsilon, Probability)
         self._value_function = value_function
         self._rng = np.random.default_rng(seed_sequence(seed))
         self._values = np.full((value_function.size, value_function.size), np.nan)

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from rlgo.base.bounds import One, OrNone, Switch
 from rlgo.base.budget import never
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, KOMI
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, Komi
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.clock import Clock, TimeSettings
 from rlgo.go.game import COLOR_NAMES, Game
@@ -90,11 +90,11 @@ class GameSession:
         ------
         RlgoError : if the player does not support the board size, and for all_alive with early_pass.
         """
-        self.ponders, self.all_alive = Switch().check("ponders", ponders), Switch().check("all_alive", all_alive)
-        self.early_pass = Switch().check("early_pass", early_pass)
+        self.ponders, self.all_alive = check("ponders", ponders, bool), check("all_alive", all_alive, bool)
+        self.early_pass = check("early_pass", early_pass, bool)
         if all_alive and early_pass:
             raise RlgoError("early_pass cannot be combined with all_alive")
-        self.clock = Clock(OrNone(One(TimeSettings)).check("time_settings", time_settings))
+        self.clock = Clock(check("time_settings", time_settings, TimeSettings | None))
         self._log = log
         self._announced_end = False
         self._own_move_last = False  # whether the last change to the game was a move by the player
@@ -165,7 +165,7 @@ class GameSession:
 
     def set_komi(self, komi: float) -> None:
         """Set the komi of this game, and of later ones that do not state their own. RlgoError for a bad value."""
-        self.game.komi = self._komi = KOMI.check("komi", komi)
+        self.game.komi = self._komi = check("komi", komi, Komi)
 
     def set_up(self, stones: Iterable[tuple[int, int]], to_play: int) -> None:
         """Add stones, (colour, point) each, to those that the game begins with. RlgoError after the first move."""
@@ -245,6 +245,7 @@ class GameSession:
 
     def set_time(self, settings: TimeSettings | None) -> None:
         """Set the clock by these settings, or remove it (None). No clock starts before the player is ready."""
+        settings = check("time_settings", settings, TimeSettings | None)
         self.wait()
         self.clock.set(settings)
         self.player.start_clock(settings)

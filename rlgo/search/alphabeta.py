@@ -22,8 +22,9 @@ from functools import cache
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
-from rlgo.base.bounds import Key, Whole, checked
+from rlgo.base.checks import Key
 from rlgo.compiler.jit import copy_record, njit
 from rlgo.features.incremental import update
 from rlgo.features.shapes import Table
@@ -33,8 +34,8 @@ from rlgo.learning.value import best_afterstate, gain_of
 
 DEFAULT_DEPTH, DEFAULT_TABLE_BITS = 4, 18  # plies; 2**18 entries of the transposition table
 MAX_DEPTH = 40
-DEPTH = Whole(ge=1, le=MAX_DEPTH - 1)
-TABLE_BITS = Whole(ge=4, le=28)
+Depth = Annotated[int, Ge(1), Le(MAX_DEPTH - 1)]
+TableBits = Annotated[int, Ge(4), Le(28)]
 WON_LOGIT = 1e6  # far above any logit
 _WIDTH = 1e-9  # width of a null window: less than the grid of a fused table's weights, unless all are below 2^-11
 _EXACT, _LOWER, _UPPER = 1, 2, 3
@@ -46,11 +47,10 @@ _EARLY = 3  # number of first moves of a node that are never reduced
 _HISTORY = 1e-3  # of a logit, for each squared depth
 
 
-@checked
 class Options(NamedTuple):
     """The enhancements of alpha-beta, each on or off.
 
-    Raises `RlgoError` for anything but True and False.
+    `AlphaBeta` checks them.
 
     >>> import rlgo
     >>> weights = rlgo.load_weights(rlgo.shipped_weights(9))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlgo.base.bounds import One
 from rlgo.base.budget import Budget, shorter
+from rlgo.base.checks import check
 from rlgo.features.weights import Weights
 from rlgo.go.board import new_board
 from rlgo.go.game import Game
@@ -55,7 +55,7 @@ class AlphaBeta(Player):
         name: str = "alphabeta",
     ):
         self.depth, self.seconds = check_limits(depth, seconds)
-        One(Weights).check("weights", weights)
+        check("weights", weights, Weights)
         self.name, self.sizes = name, (weights.features.size,)
         self.result: AlphaBetaResult | None = None
         self._position: tuple[int, ...] = ()  # the position that `result` belongs to

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import One, OrNone
 from rlgo.base.budget import SLICE_SECONDS, Budget
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from rlgo.base.ram import announce, on_own_cache_lines
-from rlgo.base.settings import SECONDS, THREADS, board_size
+from rlgo.base.settings import Positive, Threads, board_size
 from rlgo.base.threads import started
 from rlgo.compiler.jit import compiling, make_rng, seed_sequence
 from rlgo.features.incremental import new_shapes, reset, shapes_dtype
@@ -32,12 +32,12 @@ from rlgo.go.rules import make_rules
 from rlgo.play.player import Candidate, SearchStatistics, Seed, moves_to_try
 from rlgo.search.alphabeta import (
     DEFAULT_TABLE_BITS,
-    DEPTH,
     MAX_DEPTH,
-    TABLE_BITS,
     WON_LOGIT,
+    Depth,
     Options,
     SearchMemory,
+    TableBits,
     begin_root,
     entry_dtype,
     negamax,
@@ -216,9 +216,9 @@ class AlphaBetaSearch:
         workers: int = 1,
         seed: Seed = None,
     ):
-        table_bits, workers = TABLE_BITS.check("table_bits", table_bits), THREADS.check("workers", workers)
+        table_bits, workers = check("table_bits", table_bits, TableBits), check("workers", workers, Threads)
         size = self.size = board_size(size)
-        self.options = One(Options).check("options", options)
+        self.options = check("options", options, Options)
         self.results: list[AlphaBetaResult] = []
         sequence = seed_sequence(seed)
         self._order = np.random.default_rng(sequence)
@@ -374,4 +374,4 @@ def check_limits(depth: int | None, seconds: float | None) -> tuple[int | None, 
     """Return the limits of a search as plain numbers. `RlgoError` if there is none, or one is out of range."""
     if depth is None and seconds is None:
         raise RlgoError("alpha-beta: expected a depth, or seconds, or both")
-    return OrNone(DEPTH).check("depth", depth), SECONDS.check("seconds", seconds)
+    return check("depth", depth, Depth | None), check("seconds", seconds, Positive | None)

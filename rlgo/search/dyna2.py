@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.base.bounds import One, OrNone, Place, Switch
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import check_writable
 from rlgo.base.settings import (
@@ -33,10 +33,10 @@ from rlgo.base.settings import (
     GAME,
     LINEAR,
     LOGISTIC,
-    PROBABILITY,
     SOFTMAX,
     VALUES,
     Learning,
+    Probability,
     board_size,
 )
 from rlgo.compiler.jit import copy_record, njit
@@ -114,10 +114,10 @@ class Dyna2(TdSearch):
     ):
         size = board_size(size)
         if long_term is not None:
-            One(Weights).check("long_term", long_term).for_board(size, "long-term memory")
+            check("long_term", long_term, Weights).for_board(size, "long-term memory")
         if long_learning is not None:
-            check_long_learning(long_learning)
-        apart, sharing = Switch().check("apart", apart), check_sharing(sharing)
+            long_learning = check_long_learning(long_learning)
+        apart, sharing = check("apart", apart, bool), check_sharing(sharing)
         if sizes is not None:
             sizes = check_sizes(sizes, may_be_none=True)
         if long_term is None and (apart or sharing != "none"):
@@ -137,9 +137,9 @@ class Dyna2(TdSearch):
         self._sharing = sharing
         self._apart = apart or sharing != "none"
         self.long_learning, self.long_save = long_learning, long_save
-        self.long_epsilon = PROBABILITY.check("long_epsilon", long_epsilon)
+        self.long_epsilon = check("long_epsilon", long_epsilon, Probability)
         if long_term is not None:
-            learning = One(Learning).check("learning", learning)._replace(value=VALUES[long_term.value])
+            learning = check("learning", learning, Learning)._replace(value=VALUES[long_term.value])
         super().__init__(size, sizes, learning=learning, seed=seed, name=name, **others)
         if self._apart:
             if self.workers > 1 or self.policy.kind == SOFTMAX or self.delay or not sizes:
@@ -298,11 +298,12 @@ def simulate_apart(work, scratch, memory, long_term, settings, rules):
         count(scratch.tally, finished, z)
 
 
-def check_long_learning(learning: Learning) -> None:
-    """Raise an RlgoError for settings that `learn_from_game` lacks: a falling alpha, or updates after each move."""
-    One(Learning).check("long_learning", learning)
+def check_long_learning(learning: Learning) -> Learning:
+    """Return plain settings; RlgoError for those that `learn_from_game` lacks: a falling alpha, other updates."""
+    learning = check("long_learning", learning, Learning)
     if learning.schedule != CONSTANT or learning.update != GAME:
         raise RlgoError('long_learning: expected schedule = "constant" and update = "game"')
+    return learning
 
 
 def learn_from_game(weights: Weights, game: Game, outcome: float, learning: Learning) -> Weights:
@@ -313,7 +314,7 @@ def learn_from_game(weights: Weights, game: Game, outcome: float, learning: Lear
 
     outcome : z, the outcome of the game
     """
-    check_long_learning(learning)
+    learning = check_long_learning(learning)
     features, value = weights.features, VALUES[weights.value]
     memory = make_memory(features, learning, weights.theta)
     room = features.room
@@ -333,7 +334,7 @@ def learn_from_game(weights: Weights, game: Game, outcome: float, learning: Lear
 
 def _check_save(path: str | Path, size: int) -> None:
     """Raise an RlgoError if the long-term memory cannot be written, or would replace one of another board size."""
-    OrNone(Place()).check("long_save", path)
+    check("long_save", path, Path | None)
     check_writable(path, "long_save = ")
     if Path(path).exists():
         load_weights(path).for_board(size, f"long_save = {str(path)!r}")

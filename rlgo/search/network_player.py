@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rlgo.base.bounds import One
+from rlgo.base.checks import check
 from rlgo.go.board import PASS
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
@@ -32,7 +32,7 @@ class NetworkPlayer(Player):
     """
 
     def __init__(self, size: int, network: ConvNetwork, name: str = "network") -> None:
-        self._network = One(ConvNetwork).check("network", network)
+        self._network = check("network", network, ConvNetwork)
         self.name, self.sizes, self._size = name, (size,), size
         self._policy = np.full((size, size), np.nan)
         self._seen: Positions | None = None  # the last position

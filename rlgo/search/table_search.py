@@ -14,11 +14,12 @@ from functools import cache
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
-from rlgo.base.bounds import Key, Whole, checked
+from rlgo.base.checks import Key, check, validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.ram import announce
-from rlgo.base.settings import AT_LEAST_0, DEFAULT_SIZE, EPSILON_GREEDY, PROBABILITY, SOFTMAX, Policy, board_size
+from rlgo.base.settings import DEFAULT_SIZE, EPSILON_GREEDY, SOFTMAX, NonNegative, Policy, Probability, board_size
 from rlgo.compiler.jit import compiling, copy_record, inline, njit, seed_sequence
 from rlgo.go.board import BLACK, PASS, is_sensible, outcome, play, position_key, random_move
 from rlgo.go.coords import from_row_col
@@ -28,20 +29,19 @@ from rlgo.learning.policy import explores
 from rlgo.learning.scratch import clear_tally, make_scratch
 from rlgo.learning.td import errors
 from rlgo.learning.value import keep_best
-from rlgo.moves.rollout import DefaultPolicy, begin_rollout, step_rollout
+from rlgo.moves.rollout import DefaultPolicy, begin_rollout, check_default, step_rollout
 from rlgo.play.player import Player, Seed, check_size, greedy_move
 from rlgo.search.td_search import count
 
 VISITS = 0.0  # alpha: 1 / N(s, a)
 GREEDY = Policy(EPSILON_GREEDY, epsilon=0.0)
-TABLE_SIMULATIONS = Whole(ge=1, le=10_000_000)  # each adds a state to the table
+TableSimulations = Annotated[int, Ge(1), Le(10_000_000)]  # each adds a state to the table
 
 
-@checked
 class TableLearning(NamedTuple):
     """The settings of learning in the table of a `TableSearch`.
 
-    The defaults are those of greedy Monte-Carlo tree search. Raises `RlgoError` for a value out of range.
+    The defaults are those of greedy Monte-Carlo tree search. `TableSearch` checks them.
 
     >>> import rlgo
     >>> learning = rlgo.TableLearning(alpha=0.1, lambda_=0.8)
@@ -49,15 +49,14 @@ class TableLearning(NamedTuple):
     <TableSearch 'table_search', 5x5, 100 simulations>
     """
 
-    alpha: Annotated[float, AT_LEAST_0, Key("Step size; 0: 1 / N(s, a), so that values are means.")] = VISITS
-    lambda_: Annotated[float, PROBABILITY, Key("Trace decay: 1 is Monte-Carlo.")] = 1.0
-    plies: Annotated[int, Whole(ge=1, le=2)] = 1
+    alpha: Annotated[NonNegative, Key("Step size; 0: 1 / N(s, a), so that values are means.")] = VISITS
+    lambda_: Annotated[Probability, Key("Trace decay: 1 is Monte-Carlo.")] = 1.0
+    plies: Annotated[int, Ge(1), Le(2)] = 1
 
 
 MONTE_CARLO = TableLearning()
 
 
-@checked
 class TableSettings(NamedTuple):
     """The settings of simulations."""
 
@@ -229,9 +228,10 @@ class TableSearch(Player):
         seed: Seed = None,
         name: str = "table_search",
     ):
-        size, simulations = board_size(size), TABLE_SIMULATIONS.check("simulations", simulations)
+        size, simulations = board_size(size), check("simulations", simulations, TableSimulations)
         self.name, self.sizes, self.simulations = name, (size,), simulations
-        self.settings = TableSettings(policy, learning, default)
+        self.settings = validated(TableSettings(policy, learning, default))
+        check_default(self.settings.default)
         self.max_moves = check_max_moves(max_moves, size)
         sequence = seed_sequence(seed)
         self._scratch, self._choice = make_scratch(size, tally_dtype(), sequence), np.random.default_rng(sequence)

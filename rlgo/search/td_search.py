@@ -18,25 +18,26 @@ from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
-from rlgo.base.bounds import Key, One, OrNone, OrWord, Switch, Whole, checked
 from rlgo.base.budget import SLICE_SECONDS, Budget, check_budget, shorter
+from rlgo.base.checks import Key, Word, check, validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.ram import announce
 from rlgo.base.settings import (
-    COUNT,
-    COUNT_OR_0,
     DEFAULT_SIZE,
     EPSILON_GREEDY,
     GAME,
     HARMONIC,
     LINEAR,
     MOST,
-    MOST_PLIES,
-    PROBABILITY,
-    THREADS,
+    Count,
+    CountOr0,
     Learning,
+    MaxMoves,
     Policy,
+    Probability,
+    Threads,
     board_size,
 )
 from rlgo.base.threads import started
@@ -66,7 +67,15 @@ from rlgo.learning.policy import choose_move, choose_move_by_both
 from rlgo.learning.scratch import Scratch, clear_tally, make_scratch
 from rlgo.learning.td import begin_episode, learn_game_unshared, record_move, step_size
 from rlgo.learning.value import all_afterstates, squash
-from rlgo.moves.rollout import DefaultPolicy, begin_rollout, is_decided, is_hopeless, playout, step_rollout
+from rlgo.moves.rollout import (
+    DefaultPolicy,
+    begin_rollout,
+    check_default,
+    is_decided,
+    is_hopeless,
+    playout,
+    step_rollout,
+)
 from rlgo.play.player import (
     RESIGN,
     Candidate,
@@ -85,11 +94,10 @@ _WAIT_SECONDS = 1e-4  # pause of a thread that is too far ahead of another
 THROUGHOUT = ALL_PLIES = MOST  # T: the learned policy to the end; learn_plies: learn from all states
 
 
-@checked
 class Simulation(NamedTuple):
     """How far a simulation follows the learned policy, how much of it is learned from, and how long it may be.
 
-    Raises `RlgoError` for a value out of range.
+    `TdSearch` checks them.
 
     >>> import rlgo
     >>> rlgo.TdSearch(9, simulation=rlgo.Simulation(plies=10)).simulation.plies
@@ -97,8 +105,8 @@ class Simulation(NamedTuple):
     """
 
     plies: Annotated[
-        int,
-        OrWord(COUNT_OR_0, "never", THROUGHOUT),
+        CountOr0,
+        Word("never", THROUGHOUT),
         Key(
             "T: plies of both colours, from the root, before the default policy takes over; never: it does not.",
             "tdsearch_policy",
@@ -107,17 +115,17 @@ class Simulation(NamedTuple):
         ),
     ] = 6
     learn_plies: Annotated[  # the last `learning.plies` of these states target z
-        int,
-        OrWord(COUNT, "all", ALL_PLIES),
+        Count,
+        Word("all", ALL_PLIES),
         Key(
             "Learn from the states of this many plies; all: also from those that the default policy reaches.",
             aliases="learn",
         ),
     ] = ALL_PLIES
-    max_moves: Annotated[int, MOST_PLIES, Key("Abandon a longer simulation; 0: 3 * size * size plies.")] = 0
+    max_moves: Annotated[MaxMoves, Key("Abandon a longer simulation; 0: 3 * size * size plies.")] = 0
 
 
-DELAY = Whole(ge=0, le=1_000)  # own moves; each needs memory for a value function
+Delay = Annotated[int, Ge(0), Le(1_000)]  # own moves; each needs memory for a value function
 
 # The defaults of `TdSearch`, with MoGo's policy in place of Fuego's. The paper has epsilon = 0.1 (Section 4.4) and a
 # constant alpha = 0.1; docs/results.md: tdsearch_policy, tdsearch_alpha, step_lambda.
@@ -125,7 +133,6 @@ POLICY = Policy(EPSILON_GREEDY, epsilon=0.3)
 LEARNING = Learning(alpha=1.0, schedule=HARMONIC, alpha_half=1_000.0, games=10_000)
 
 
-@checked
 class SearchSettings(NamedTuple):
     """The settings of simulations; see `Policy`, `Learning`, `Simulation` and `DefaultPolicy`."""
 
@@ -303,14 +310,15 @@ class TdSearch(Player):
     ):
         size = board_size(size)
         self.simulations, self.seconds = check_budget(simulations, seconds)
-        SearchSettings(policy, learning, simulation, default)  # checks their types
+        policy, learning, simulation, default = validated(SearchSettings(policy, learning, simulation, default))
+        check_default(default)
         if learning.update != GAME:
             raise RlgoError('learning.update = "step": expected "game"; a search learns from whole simulations')
-        self.name, self.sizes, self.resign = name, (size,), PROBABILITY.check("resign", resign)
-        self.reset, self.delay = Switch().check("reset", reset), DELAY.check("delay", delay)
+        self.name, self.sizes, self.resign = name, (size,), check("resign", resign, Probability)
+        self.reset, self.delay = check("reset", reset, bool), check("delay", delay, Delay)
         self.policy, self.learning, self.default = policy, learning, default
         self.simulation = simulation._replace(max_moves=check_max_moves(simulation.max_moves, size))
-        self.workers = THREADS.check("workers", workers)
+        self.workers = check("workers", workers, Threads)
         short_term = (*map(square, check_sizes(sizes, may_be_none=True)), *check_windows(windows))
         self.features = self._features(size, short_term)
         self.theta_bar = self._fresh_memory()
@@ -506,7 +514,7 @@ class TdSearch(Player):
         budget : by default `budget_for`
         """
         check_size(self, game)
-        budget = OrNone(One(Budget)).check("budget", budget)
+        budget = check("budget", budget, Budget | None)
         if self.reset:
             self._forget()
         self._warm_up(game)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rlgo.base.bounds import One
 from rlgo.base.budget import Budget, shorter
+from rlgo.base.checks import check
 from rlgo.features.weights import Weights
 from rlgo.go.game import Game
 from rlgo.play.player import Candidate, Player, SearchStatistics, Seed, position_of
@@ -58,7 +58,7 @@ class TwoPhase(Player):
         name: str = "two_phase",
     ):
         self.depth, self.seconds = check_limits(depth, seconds)
-        self.first = One(TdSearch).check("first", first)
+        self.first = check("first", first, TdSearch)
         assert first.sizes is not None
         self.name, self.sizes = name, first.sizes
         if self.seconds is not None:

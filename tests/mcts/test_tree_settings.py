@@ -7,6 +7,7 @@ from tree_tools import SIZE
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, ActionValue, Heuristic, RaveSchedule, Resources, Settings
+from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 
 
@@ -33,10 +34,10 @@ def test_settings_out_of_range(settings, message):
 
 def test_settings_reach_compiled_code_as_plain_numbers():
     """Another type, an integer for a number or an enum, would have everything compiled once more."""
-    given = Settings(ActionValue.MC, c=1, heuristic=Heuristic.EVEN, rave_bias=1)
-    types = [type(value) for value in given]
-    assert types == [type(value) for value in Settings()]
-    assert set(types) == {int, float, bool}
+    given = TreeSearch(SIZE, Settings(ActionValue.MC, c=1, heuristic=Heuristic.EVEN, rave_bias=1), 1).settings
+    assert {type(value) for value in given} == {int, float, bool}
+    for settings in (Settings(), *ALGORITHMS.values()):
+        assert [type(value) for value in settings] == [type(value) for value in given]
     assert given[0] == ActionValue.MC
 
 
@@ -58,14 +59,12 @@ def test_settings_reach_compiled_code_as_plain_numbers():
         (Resources, {"workers": 1.5}, "workers = 1.5: expected an integer from 1 to 64"),
     ],
 )
-def test_every_setting_checks_itself(kind, values, message):
+def test_every_setting_is_checked(kind, values, message):
     with pytest.raises(RlgoError, match=f"^{message}"):
-        kind(**values)
-    with pytest.raises(RlgoError, match=f"^{message}"):
-        kind()._replace(**values)
+        validated(kind(**values))
 
 
 def test_settings_by_name():
-    named = Settings("mc", schedule="minimum_mse_exact")
+    named = validated(Settings("mc", schedule="minimum_mse_exact"))
     assert named == Settings()._replace(action_value=ActionValue.MC, schedule=2)
     assert Settings(schedule=RaveSchedule.HAND_SELECTED).schedule == 0

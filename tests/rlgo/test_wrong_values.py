@@ -22,6 +22,10 @@ def learner() -> rlgo.Learner:
     return rlgo.Learner(FEATURES, rlgo.Learning(), rlgo.Policy())
 
 
+def session(time: rlgo.TimeSettings) -> rlgo.GameSession:
+    return rlgo.GameSession(rlgo.RandomPlayer(1), SIZE, time_settings=time)
+
+
 WRONG = {
     "rlgo.Learner": [
         (lambda: rlgo.Learner("9x9", rlgo.Learning(), rlgo.Policy()), "features = '9x9': expected a FeatureSet"),
@@ -93,8 +97,8 @@ WRONG = {
     "the rest": [
         (lambda: rlgo.Budget(-1), "simulations = -1: expected an integer from 0 to"),
         (lambda: rlgo.Budget(seconds=NAN), "seconds = nan: expected a number of at least 0, or None"),
-        (lambda: rlgo.TimeSettings(-1), "main = -1: expected a number of at least 0"),
-        (lambda: rlgo.TimeSettings(60, stones=1.5), "stones = 1.5: expected"),
+        (lambda: session(rlgo.TimeSettings(-1)), "main = -1: expected a number of at least 0"),
+        (lambda: session(rlgo.TimeSettings(60, stones=1.5)), "stones = 1.5: expected"),
         (lambda: rlgo.GameSession("random"), "player = 'random': expected a player"),
         (lambda: rlgo.new_board(25), "board size 25: expected 5 to 19"),
         (lambda: rlgo.from_vertex(5, 9), "vertex 5: expected a letter"),
@@ -144,7 +148,10 @@ CALLS = {
     "new_board": (rlgo.new_board, {"size": SIZE}),
     "board_svg": (rlgo.board_svg, {"position": rlgo.Game(SIZE), "last": None, "values": None, "cell": 28}),
     "Budget": (rlgo.Budget, {"simulations": 1, "seconds": 1.0}),
-    "TimeSettings": (rlgo.TimeSettings, {"main": 1, "period": 1, "stones": 1, "periods": 1}),
+    "TimeSettings": (
+        lambda **given: session(rlgo.TimeSettings(**given)),
+        {"main": 1, "period": 1, "stones": 1, "periods": 1},
+    ),
     "RandomPlayer": (rlgo.RandomPlayer, {"seed": 1}),
     "GreedyPlayer": (rlgo.GreedyPlayer, {"value_function": rlgo.ValueFunction(WEIGHTS), "seed": 1, "epsilon": 0}),
     "GreedyPlayer.candidates": (rlgo.GreedyPlayer(rlgo.ValueFunction(WEIGHTS)).candidates, {"game": rlgo.Game(SIZE)}),

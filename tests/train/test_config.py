@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import checkpoints_dir, config_path, list_configs
 from rlgo.base.settings import (
-    MAX_SIZE,
-    MIN_SIZE,
     NORMALISATIONS,
     POLICIES,
     SHARINGS,
@@ -73,24 +71,28 @@ def test_an_empty_file_is_the_default_setting(write: Any) -> None:
     assert config == Config()
     assert (config.board.size, config.board.komi) == (9, 7.5)
     assert config.features == FeaturesConfig(sizes=(1, 2, 3), sharing="LI+LD")
-    assert config.learning == LearningConfig(
-        alpha=0.3,
-        lambda_=0.0,
-        plies=2,
-        value="logistic",
-        update="game",
-        normalise="slots",
-        output="mean",
-        averaging=3.0,
-    )
-    assert (config.policy.kind, config.policy.epsilon) == ("epsilon_greedy", 0.2)
+    assert config.learning.values() == {
+        "alpha": 0.3,
+        "alpha_schedule": "constant",
+        "alpha_final": 0.01,
+        "alpha_half": 100_000.0,
+        "lambda_": 0.0,
+        "plies": 2,
+        "value": "logistic",
+        "update": "game",
+        "normalise": "slots",
+        "averaging": 3.0,
+        "optimiser": "normalised",
+        "output": "mean",
+    }
+    assert config.policy.values() == {"kind": "epsilon_greedy", "epsilon": 0.2, "temperature": 0.1, "max_moves": 0}
 
 
 def test_values_arrive_with_their_types(write: Any) -> None:
     config = load_config(write("[learning]\nalpha = 1\nlambda = 0.5\n[features]\nsizes = [1, 3]\n[board]\nkomi = 7\n"))
-    assert config.learning.alpha == 1.0
-    assert type(config.learning.alpha) is float
-    assert config.learning.lambda_ == 0.5
+    assert config.learning.rule.alpha == 1.0
+    assert type(config.learning.rule.alpha) is float
+    assert config.learning.rule.lambda_ == 0.5
     assert config.features.sizes == (1, 3)
     assert type(config.board.komi) is float
 
@@ -121,7 +123,7 @@ def test_overrides_come_last_and_the_last_wins(write: Any) -> None:
     )
     assert config.run == RunConfig(games=8, name="b", out="some where")
     assert config.features.sizes == (2,)
-    assert config.learning.lambda_ == 0.75
+    assert config.learning.rule.lambda_ == 0.75
     assert load_config(path, "run.games=9").run.games == 9
 
 
@@ -165,7 +167,7 @@ WRONG = [
     ("[run]\ngames = true", "run.games = true: expected an integer of at least 1, found a boolean"),
     ("[run]\ngames = 1.5", "run.games = 1.5: expected an integer of at least 1, found a float"),
     ("[run]\ngames = inf", "run.games = inf: expected an integer of at least 1, found a float"),
-    ("[board]\nsize = 9.0", "board.size = 9.0: expected an integer from 5 to 19, found a float"),
+    ("[board]\nsize = 9.5", "board.size = 9.5: expected an integer from 5 to 19, found a float"),
     ("[run]\ngames = '9'", 'run.games = "9": expected an integer of at least 1, found a string'),
     ("[run]\nname = 3", "run.name = 3: expected a folder name"),
     ("[learning]\nalpha = true", "learning.alpha = true: expected a positive number, found a boolean"),
@@ -306,7 +308,7 @@ def test_an_override_does_not_hide_a_mistake_in_the_file(write: Any) -> None:
 
 def test_values_set_from_python_are_checked_too() -> None:
     with pytest.raises(RlgoError, match=r"^policy.epsilon = 2: expected a number from 0 to 1"):
-        PolicyConfig(epsilon=2)
+        PolicyConfig(rule=Policy(epsilon=2))
     with pytest.raises(RlgoError, match=r"^board.size = 3: "):
         dataclasses.replace(BoardConfig(), size=3)
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -361,21 +363,23 @@ CONFIGS = st.builds(
     ),
     learning=st.builds(
         LearningConfig,
-        alpha=POSITIVE,
-        alpha_schedule=st.sampled_from(["constant", "linear", "harmonic", "exponential"]),
-        alpha_final=POSITIVE,
-        alpha_half=POSITIVE,
-        lambda_=st.floats(0, 1),
-        plies=st.sampled_from([1, 2]),
-        value=st.sampled_from(["logistic", "linear"]),
-        update=st.sampled_from(["game", "step"]),
-        normalise=st.sampled_from(["active", "slots", "norm2", "none"]),
+        rule=st.builds(
+            Learning,
+            alpha=POSITIVE,
+            schedule=st.sampled_from(list(STEP_SCHEDULES)),
+            alpha_final=POSITIVE,
+            alpha_half=POSITIVE,
+            games=st.just(Learning().games),  # no key
+            lambda_=st.floats(0, 1),
+            plies=st.sampled_from([1, 2]),
+            value=st.sampled_from(list(VALUES)),
+            update=st.sampled_from(list(UPDATES)),
+            normalise=st.sampled_from(list(NORMALISATIONS)),
+        ),
     ),
     policy=st.builds(
         PolicyConfig,
-        kind=st.sampled_from(["epsilon_greedy", "greedy", "softmax"]),
-        epsilon=st.floats(0, 1),
-        temperature=POSITIVE,
+        rule=st.builds(Policy, kind=st.sampled_from(list(POLICIES)), epsilon=st.floats(0, 1), temperature=POSITIVE),
         max_moves=st.integers(0, 1_444),
     ),
 )
@@ -402,7 +406,7 @@ def test_overrides_make_one_config_of_another(base: Config, config: Config) -> N
 
 def test_to_toml_writes_every_key() -> None:
     data = tomllib.loads(to_toml(Config()))
-    expected = {name: set(cls.fields()) for name, cls in SECTIONS.items()}
+    expected = {name: set(cls.all_keys()) for name, cls in SECTIONS.items()}
     assert {section: set(values) for section, values in data.items()} == expected
 
 
@@ -434,7 +438,7 @@ def test_every_shipped_config_loads_and_says_its_purpose_and_budget() -> None:
 def test_shipped_configs_hold_only_what_differs_from_the_defaults(name: str) -> None:
     for section, values in tomllib.loads(config_path(name).read_text("utf-8")).items():
         for key, value in values.items():
-            assert value != SECTIONS[section].fields()[key].default, f"{section}.{key}"
+            assert value != SECTIONS[section].all_keys()[key].default, f"{section}.{key}"
 
 
 def test_default_is_the_default_setting() -> None:
@@ -445,10 +449,9 @@ def test_default_is_the_default_setting() -> None:
 
 def test_paper_is_the_papers_setting() -> None:
     config = load_config("paper")
-    learning, policy = config.learning, config.policy
-    assert (learning.alpha, learning.lambda_, learning.plies, learning.value) == (0.1, 0.0, 2, "logistic")
-    assert (learning.alpha_schedule, learning.update, learning.output) == ("constant", "game", "last")
-    assert (policy.kind, policy.epsilon) == ("epsilon_greedy", 0.1)
+    assert config.learning.rule == Learning(0.1, averaging=config.learning.rule.averaging)
+    assert config.learning.output == "last"
+    assert config.policy.rule == Policy(epsilon=0.1)
     assert (config.run.games, config.board.size, config.board.komi) == (1_000_000, 9, 7.5)
     assert (config.features.sizes, config.features.sharing) == ((1, 2, 3), "LI+LD")
 
@@ -469,37 +472,20 @@ def test_shipped_folders_are_found() -> None:
     "cls", [*SECTIONS.values(), SweepConfig, ExperimentConfig, SeriesConfig, StatedConfig, TournamentConfig]
 )
 def test_every_key_has_a_meaning_and_a_default_that_is_allowed(cls: Any) -> None:
-    for key, field in cls.fields().items():
-        assert str(field.description)[-1] in ".)", key
-        assert field.default is not None, key
+    for key, setting in cls.all_keys().items():
+        assert setting.key.meaning[-1] in ".)", key
+        assert setting.default is not None, key
     if cls is not SeriesConfig:  # which has to be given a label, a player and its numbers
-        assert dataclasses.asdict(cls()) == {key: field.default for key, field in cls.fields().items()}
+        assert cls().values() == {key: setting.default for key, setting in cls.all_keys().items()}
 
 
-def test_defaults_and_choices_are_those_of_the_algorithms() -> None:
-    learning, policy = Learning(), Policy()
-    config = Config()
-    assert config.run.games == learning.games
-    for key in ("alpha", "alpha_final", "alpha_half", "lambda_", "plies", "averaging"):
-        assert getattr(config.learning, key) == getattr(learning, key), key
-    assert VALUES[config.learning.value] == learning.value
-    assert UPDATES[config.learning.update] == learning.update
-    assert NORMALISATIONS[config.learning.normalise] == learning.normalise
-    assert STEP_SCHEDULES[config.learning.alpha_schedule] == learning.schedule
-    assert (POLICIES[config.policy.kind], config.policy.epsilon) == (policy.kind, policy.epsilon)
-    for section, key, choices in [
-        (FeaturesConfig, "sharing", SHARINGS),
-        (LearningConfig, "value", VALUES),
-        (LearningConfig, "alpha_schedule", STEP_SCHEDULES),
-        (PolicyConfig, "kind", POLICIES),
-    ]:
-        for choice in choices:
-            section(**{key: choice})
-    for size in (MIN_SIZE, MAX_SIZE):
-        BoardConfig(size=size)
-    for size in (MIN_SIZE - 1, MAX_SIZE + 1):
-        with pytest.raises(RlgoError):
-            BoardConfig(size=size)
+def test_defaults_are_those_of_the_algorithms() -> None:
+    assert (Config().learning.rule, Config().policy.rule, Config().run.games) == (
+        Learning(),
+        Policy(),
+        Learning().games,
+    )
+    assert {sharing: FeaturesConfig(sharing=sharing).sharing for sharing in SHARINGS} == {s: s for s in SHARINGS}  # type: ignore[arg-type]
 
 
 def test_counts_may_be_written_as_floats(write: Any) -> None:

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import pytest
 
 from mcts.settings import Resources, Settings
-from rlgo.base.bounds import Choice, Key, OrWord, Whole, checked, keys_of, needs
+from rlgo.base.checks import Choice, Key, Word, keys_of, needs, validated
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import COUNT, POSITIVE, Learning, Policy
+from rlgo.base.settings import Count, CountOr0, Learning, Policy, Positive
 from rlgo.moves.rollout import DefaultPolicy
 from rlgo.play.player import Player, RandomPlayer
 from rlgo.search.alphabeta import Options
 from rlgo.search.table_search import TableLearning
 from rlgo.search.td_search import Simulation
-from train.config import SECTIONS, check_keys, section_from
+from train.config import SECTIONS
 from train.players import PLAYERS, make_player
 from train.players.keys import Keys, register
 from train.players.listing import player_keys
 from train.players.spec import parse_spec
-from train.settings import Group, GroupedSection, Section, expected, group, note_of, section
+from train.settings import Group, Section, section_from
 
 ROOT = Path(__file__).resolve().parents[2]
 TUPLES = (Learning, Policy, Simulation, TableLearning, Options, DefaultPolicy, Settings, Resources)
@@ -41,33 +41,27 @@ def annotated(kind: type) -> list[str]:
     return [n.target.id for n in body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
 
 
-def groups_of(kind: type[Section]) -> list[Group]:
-    """The groups of a section and of those that it is derived from."""
-    return [found for owner in kind.__mro__ for found in vars(owner).values() if isinstance(found, Group)]
+def used(kind: type[Section]) -> set[tuple[type, str]]:
+    """The fields of NamedTuples that are keys of a section."""
+    return {(type(getattr(kind, s.attribute)), s.field) for s in kind.all_keys().values() if s.field}
 
 
-SECTIONS_WITH_GROUPS = [kind for kind in (*SECTIONS.values(), *PLAYERS.values()) if groups_of(kind)]
+SECTIONS_WITH_GROUPS = [kind for kind in (*SECTIONS.values(), *PLAYERS.values()) if used(kind)]
 
 
 @pytest.mark.parametrize("kind", TUPLES)
 def test_a_setting_is_declared_once(kind: Any) -> None:
-    """One annotation in the sources among the NamedTuple and all sections that have its keys; and its sentence once."""
-    declared = dict.fromkeys(kind._fields, 0)
-    for field in annotated(kind):
-        declared[field] += 1
+    """No section declares a key that a NamedTuple of its own has; and the sentence of a key stands once."""
     for holder in SECTIONS_WITH_GROUPS:
-        for g in groups_of(holder):
-            if type(g.start) is kind:
-                for field, key in g.keys.items():
-                    declared[field] += sum(annotated(owner).count(key) for owner in holder.__mro__[:-1])
-    assert declared == dict.fromkeys(kind._fields, 1)
+        names = {s.name for s in holder.all_keys().values() if type(getattr(holder, s.attribute)) is kind}
+        assert not names & {name for owner in holder.__mro__[:-1] for name in annotated(owner)}
     for field, key in keys_of(kind).items():
         assert STRINGS.count(key.meaning) == 1 or key.meaning == "Threads.", field
 
 
 def test_every_key_of_every_tuple_is_a_key_somewhere() -> None:
-    used = {(type(g.start), field) for kind in SECTIONS_WITH_GROUPS for g in groups_of(kind) for field in g.keys}
-    assert used == {(kind, field) for kind in TUPLES for field in keys_of(kind)}
+    found = set().union(*map(used, SECTIONS_WITH_GROUPS))
+    assert found == {(kind, field) for kind in TUPLES for field in keys_of(kind)}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -77,26 +71,24 @@ def test_every_key_of_every_tuple_is_a_key_somewhere() -> None:
 RULES = {"plain": 0, "fancy": 1}
 
 
-@checked
 class Few(NamedTuple):
     """Settings of an algorithm."""
 
-    rate: Annotated[float, POSITIVE, Key("The rate.", "step_size", aliases="r")] = 0.5
+    rate: Annotated[Positive, Key("The rate.", "step_size", aliases="r")] = 0.5
 
     def combine(self) -> None:
         if self.rate == 7:
             raise RlgoError("rate = 7 cannot be combined with anything")
 
 
-@checked
 class More(NamedTuple):
     """The same settings, and some more."""
 
-    rate: Annotated[float, POSITIVE, Key("The rate.", "step_size", aliases="r")] = 0.5
+    rate: Annotated[Positive, Key("The rate.", "step_size", aliases="r")] = 0.5
     rule: Annotated[int, Choice(RULES), Key("Which rule.", aliases="which")] = 0
-    most: Annotated[int, OrWord(COUNT, "all", 10**9), Key("How many.", needs=needs("rule", "fancy"))] = 10**9
+    most: Annotated[Count, Word("all", 10**9), Key("How many.", needs=needs("rule", "fancy"))] = 10**9
     on: Annotated[bool, Key("Whether.", implies={"rule": "fancy"})] = False
-    inner: Annotated[int, Whole(ge=0)] = 3  # no key
+    inner: CountOr0 = 3  # no key
 
     combine = Few.combine
 
@@ -104,51 +96,45 @@ class More(NamedTuple):
 def made_of(kind: Any, monkeypatch: Any) -> tuple[Any, Any]:
     """A section and a player, both with all settings of a NamedTuple."""
     monkeypatch.setitem(PLAYERS, "local", Keys)  # removed after the test
+    group = Annotated[kind, Group()]
+    config = type("Config", (Section,), {"__annotations__": {"settings": group}, "settings": kind()})
 
-    @section
-    class Config(GroupedSection):
-        settings: Any = group(kind())
+    def make(self: Any, size: int, seed: Any) -> Player:  # noqa: ARG001
+        player = RandomPlayer(seed)
+        player.settings = self.settings  # type: ignore[attr-defined]
+        return player
 
-    @register("local")
-    class LocalKeys(Keys):
-        """A player."""
-
-        settings: Any = group(kind())
-
-        def make(self, size: int, seed: Any) -> Player:  # noqa: ARG002
-            player = RandomPlayer(seed)
-            player.settings = self.settings  # type: ignore[attr-defined]
-            return player
-
-    return Config, LocalKeys
+    body = {"__doc__": "A player.", "__annotations__": {"settings": group}, "settings": kind(), "make": make}
+    keys = register("local")(dataclass(frozen=True)(type("LocalKeys", (Keys,), body)))
+    return dataclass(frozen=True)(config), keys
 
 
 @pytest.mark.parametrize("kind", [Few, More])
 def test_a_field_is_a_key_of_configs_and_specs_and_a_row_and_a_value(kind: Any, monkeypatch: Any) -> None:
     config, keys = made_of(kind, monkeypatch)
     names = list(keys_of(kind))
-    assert [*config.fields()] == names
-    assert [*keys.fields()] == ["seed", *names]
+    assert [*config.all_keys()] == names
+    assert [*keys.all_keys()] == ["seed", *names]
     assert [row.name for row in player_keys("local")] == [*names, "seed"]
     assert config().settings == keys().settings == kind()
     written = {"rate": 2.0, "rule": "fancy", "most": 9, "on": True}
     given = {name: written[name] for name in names}
-    expected_tuple = kind(**given)
+    expected_tuple = validated(kind(**given))
     made = section_from(config, given, "file")
-    assert dataclasses.asdict(made) == given
+    assert made.values() == given
     assert made.settings == expected_tuple
-    assert dataclasses.replace(made, rate=3).settings == expected_tuple._replace(rate=3)
+    assert replace(made, settings=expected_tuple._replace(rate=3)).settings == expected_tuple._replace(rate=3)
     spec = ",".join(["local", *(f"{name}={'on' if value is True else value}" for name, value in given.items())])
     assert parse_spec(spec).values == given
     assert make_player(spec, 5).settings == expected_tuple
     with pytest.raises(RlgoError, match=r"^file: unknown key inner; "):
-        check_keys(config, {"inner": 3}, "file")
+        section_from(config, {"inner": 3}, "file")
 
 
 def test_all_of_a_declaration_is_used(monkeypatch: Any) -> None:
     config, keys = made_of(More, monkeypatch)
     assert parse_spec("local,r=1,which=fancy").values == {"rate": 1.0, "rule": "fancy"}
-    assert make_player("local,on=on", 5).settings == More(on=True, rule="fancy")
+    assert make_player("local,on=on", 5).settings == More(on=True, rule=1)
     assert make_player("local,rule=fancy,most=all", 5).settings.most == 10**9
     rows = {row.name: row for row in player_keys("local")}
     assert rows["rate"] == ("rate", ("r",), "0.5", "a positive number", "The rate.", ("step_size",))
@@ -163,31 +149,42 @@ def test_all_of_a_declaration_is_used(monkeypatch: Any) -> None:
         ({"on": 1}, "on = 1: expected on or off, in a file true or false, found an integer"),
     ]:
         with pytest.raises(RlgoError) as error:
-            config(**values)
+            config.from_table(values)
         assert str(error.value) == message
     with pytest.raises(RlgoError, match=r"^player local: most has no effect here: it needs rule = fancy$"):
         parse_spec("local,most=3")
     with pytest.raises(RlgoError, match=r"^player local: rate = 7 cannot be combined with anything$"):
         make_player("local,rate=7", 5)
-    assert note_of(keys.fields()["rate"]).experiments == "step_size"
+    assert keys.all_keys()["rate"].key.experiments == "step_size"
+
+
+MORE, FASTER = More(), More(rate=4)
+
+
+@dataclass(frozen=True)
+class Other(Section):
+    """A section that names a key and narrows another."""
+
+    prefix = "other."
+    settings: Annotated[
+        More,
+        Group("rate", "rule", rate={"name": "speed"}, rule={"kind": Annotated[int, Choice({"plain": 0})]}),
+    ] = MORE
+
+
+@dataclass(frozen=True)
+class Less(Other):
+    """A section that leaves out other keys, with another default."""
+
+    settings: Annotated[More, Group(without=("on", "most", "rule"))] = FASTER
 
 
 def test_a_section_may_name_a_key_and_narrow_it() -> None:
-    @section
-    class Other(GroupedSection):
-        prefix = "other."
-        settings: Any = group(More(), "rate", "rule", rate={"name": "speed"}, rule={"bound": Choice({"plain": 0})})
-
-    assert [*Other.fields()] == ["speed", "rule"]
-    assert Other.aliases == {"r": "speed", "which": "rule"}
-    assert expected(Other.fields()["rule"]) == 'one of "plain"'
-    assert Other(speed=3.0).settings == More(rate=3)
+    assert [*Other.all_keys()] == ["speed", "rule"]
+    assert Other.aliases() == {"r": "speed", "which": "rule"}
+    assert Other.all_keys()["rule"].expected == 'one of "plain"'
+    assert Other.from_table({"speed": 3.0}).settings == More(rate=3)
     with pytest.raises(RlgoError, match=r"^other.speed = 7 cannot be combined with anything$"):
-        _ = Other(speed=7.0).settings
-
-    @section
-    class Less(Other):
-        settings: Any = group(More(rate=4), without=("on", "most", "rule"))
-
-    assert [*Less.fields()] == ["speed", "rule", "rate"]
+        Other.from_table({"speed": 7.0})
+    assert [*Less.all_keys()] == ["rate"]
     assert Less().settings == More(rate=4)

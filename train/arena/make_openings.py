@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
-from rlgo.base.bounds import Number, One, Whole, checked
+from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import append, read_file, write_atomically
-from rlgo.base.settings import BOARD_SIZE, COUNT, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, MAX_SIZE, SEED
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, MAX_SIZE, BoardSize, Count, Komi, Probability, SeedNumber
 from rlgo.go.coords import to_row_col
 from rlgo.go.game import Game
 from rlgo.play.player import Player
@@ -38,28 +39,26 @@ from train.locks import only_writer
 from train.players import make_player
 from train.players.engines import GtpClient
 
-_CHANCE = Number(ge=0, le=1)
 _MOST_REJECTED = 2_000  # candidates in a row, before giving up
 _RANDOM_ONES = 2_000  # judged unless another number is asked for
 
 
-@checked
 class OpeningsPlan(NamedTuple):
     """Everything that determines the openings of a file.
 
-    Raises `RlgoError` for a value out of range.
+    `make_openings` and `judge_openings` check it.
     """
 
-    judge: Annotated[str, One(str)]  # a spec
-    total: Annotated[int, COUNT]  # openings of the file
-    size: Annotated[int, BOARD_SIZE] = DEFAULT_SIZE
-    komi: Annotated[float, KOMI] = DEFAULT_KOMI
-    plies: Annotated[int, Whole(ge=1, le=40)] = 4
-    low: Annotated[float, _CHANCE] = 0.3  # of the band: the least chance of Black
-    high: Annotated[float, _CHANCE] = 0.7  # the greatest one
-    line: Annotated[int, Whole(ge=1, le=MAX_SIZE // 2)] = 2  # the lowest line of a move, counted from the edge
-    visits: Annotated[int, COUNT] = 200  # of an external engine that analyses each candidate
-    seed: Annotated[int, SEED] = 1  # of the candidates, and of a judge whose spec sets none
+    judge: str  # a spec
+    total: Count  # openings of the file
+    size: BoardSize = DEFAULT_SIZE
+    komi: Komi = DEFAULT_KOMI
+    plies: Annotated[int, Ge(1), Le(40)] = 4
+    low: Probability = 0.3  # of the band: the least chance of Black
+    high: Probability = 0.7  # the greatest one
+    line: Annotated[int, Ge(1), Le(MAX_SIZE // 2)] = 2  # the lowest line of a move, counted from the edge
+    visits: Count = 200  # of an external engine that analyses each candidate
+    seed: SeedNumber = 1  # of the candidates, and of a judge whose spec sets none
 
     def combine(self) -> None:
         """Reject an empty band, and openings that leave too little of a game."""
@@ -100,6 +99,7 @@ def make_openings(plan: OpeningsPlan, out: Path, exclude: Sequence[Path] = (), *
         candidate falls into.
     KeyboardInterrupt : after Ctrl-C; the openings found so far are kept.
     """
+    plan = validated(plan)
     keys = {position_key(opening.moves, plan.size) for path in exclude for opening in read_openings(path, plan.size)}
     excluded = {path.name: provenance.file_digest(path) for path in exclude}
     programs = try_players([plan.judge], plan.size, plan.komi).programs
@@ -277,6 +277,7 @@ def judge_openings(
     ------
     RlgoError : for a file that is none, or a judge without an opinion.
     """
+    plan = validated(plan)
     if Path(name).exists():
         given = read_openings(Path(name), plan.size)[:most]
     else:

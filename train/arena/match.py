@@ -16,24 +16,24 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import One, OrNone, Place, Switch, checked
+from rlgo.base.checks import check, validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder
 from rlgo.base.resources import version
 from rlgo.base.settings import (
-    BOARD_SIZE,
-    COUNT,
-    COUNT_OR_0,
     DEFAULT_KOMI,
     DEFAULT_SIZE,
-    KOMI,
-    PAIRED_GAMES,
-    SEED,
-    WORKERS,
+    BoardSize,
+    Count,
+    CountOr0,
+    Komi,
+    PairedGames,
+    SeedNumber,
+    Workers,
 )
 from rlgo.go.clock import TimeSettings
 from rlgo.go.rules import most_moves
@@ -58,24 +58,23 @@ _UNEQUAL = 1.1  # ratio of the times of two sides from which they are not equal
 # ---------------------------------------------------------------------------------------------
 
 
-@checked
 class MatchSettings(NamedTuple):
     """Everything that determines the games of a match, apart from the players.
 
-    Raises `RlgoError` for a value out of range.
+    `play_match` checks them.
     """
 
-    games: Annotated[int, PAIRED_GAMES]  # the maximum if there is an SPRT
-    size: Annotated[int, BOARD_SIZE] = DEFAULT_SIZE
-    komi: Annotated[float, KOMI] = DEFAULT_KOMI
-    seed: Annotated[int, SEED] = 1  # seed of the openings, and of players whose specs set none
-    openings: Annotated[str, One(str)] = ""  # see `openings.find_openings`
-    max_moves: Annotated[int | None, OrNone(COUNT)] = None  # plies, with the opening, before a game is scored as is
-    time: Annotated[TimeSettings | None, OrNone(One(TimeSettings))] = None  # for each side; None: no clock
-    sprt: Annotated[Sprt | None, OrNone(One(Sprt))] = None  # a test that ends the match once it is decided
+    games: PairedGames  # the maximum if there is an SPRT
+    size: BoardSize = DEFAULT_SIZE
+    komi: Komi = DEFAULT_KOMI
+    seed: SeedNumber = 1  # seed of the openings, and of players whose specs set none
+    openings: str = ""  # see `openings.find_openings`
+    max_moves: Count | None = None  # plies, with the opening, before a game is scored as is
+    time: TimeSettings | None = None  # for each side; None: no clock
+    sprt: Sprt | None = None  # a test that ends the match once it is decided
     check_scores: bool = False  # ask engines for their final_score, and count where it differs from the referee's
     equal_time: bool = False  # find the simulations of B with which it thinks as long as A
-    skip: Annotated[int, COUNT_OR_0] = 0  # openings at the beginning to leave out, as they are played elsewhere
+    skip: CountOr0 = 0  # openings at the beginning to leave out, as they are played elsewhere
 
     def combine(self) -> None:
         """Reject openings that leave too little of a game, or none to play."""
@@ -234,12 +233,11 @@ def play_match(
     >>> play_match("greedy", "random", games=2, progress=False).wins
     2.0
     """
-    s = MatchSettings(games, **settings)
+    s = validated(MatchSettings(games, **settings))
     for name, player in {"a": a, "b": b}.items():
         _ = isinstance(player, str) or check_player(name, player)
-    fast = Switch().check("fast", fast)
-    jobs, cluster = WORKERS.check("jobs", jobs), One(str).check("cluster", cluster)
-    path, records = OrNone(Place()).check("results", results), OrNone(Place()).check("sgf", sgf)
+    fast, jobs, cluster = check("fast", fast, bool), check("jobs", jobs, Workers), check("cluster", cluster, str)
+    path, records = check("results", results, Path | None), check("sgf", sgf, Path | None)
     if fast:
         others = {
             "time": s.time, "jobs": jobs > 1, "cluster": cluster, "results": results, "sgf": sgf, "sprt": s.sprt,

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import One
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.files import read_text, user_path
 from rlgo.base.resources import checkpoints_dir
@@ -139,7 +139,7 @@ def find_openings(name: str, size: int, komi: float, max_moves: int | None = Non
     >>> find_openings("balanced", 9, 7.5).plies
     4
     """
-    name = One(str).check("openings", name) or default_openings(size, komi)
+    name = check("openings", name, str) or default_openings(size, komi)
     found = _find(name, size, komi)
     most = size * size // 2
     if found.plies > most:

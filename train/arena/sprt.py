@@ -13,10 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge, Le
 
-from rlgo.base.bounds import Number
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from train.arena.elo import expected_score
 
@@ -37,7 +39,7 @@ class Sprt:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            Number(ge=-1000, le=1000).check(f"sprt: {name}", value)
+            check(f"sprt: {name}", value, Annotated[float, Ge(-1000), Le(1000)])
         if self.elo0 >= self.elo1:
             raise RlgoError(f"sprt: elo0 = {self.elo0:g}, elo1 = {self.elo1:g}: expected elo0 < elo1")
         for name in ("alpha", "beta"):

@@ -33,11 +33,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import Number, One, OrNone
+from rlgo.base.checks import allows, check
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import ELSEWHERE, check_folder, make_folder, read_file, write_atomically
 from rlgo.base.resources import config_path
-from rlgo.base.settings import WORKERS
+from rlgo.base.settings import Workers
 from rlgo.go.clock import parse_time
 from rlgo.go.rules import most_moves
 from train import console
@@ -47,10 +47,11 @@ from train.arena.pool import GamePool, GameTask, make_pool
 from train.arena.prepare import try_players
 from train.arena.referee import GameRules
 from train.arena.results import PlayedGame, Results, open_results, play_into, read_results, read_versions
-from train.config import TournamentConfig, read_toml, section_from
+from train.config import TournamentConfig, read_toml
 from train.players.spec import parse_spec
 from train.plots import FIRST, light_frame, make_figure, save_figure
 from train.provenance import versions
+from train.settings import section_from
 
 RESULTS, RATINGS_TEXT, RATINGS_JSON, RATINGS_PNG = "results.jsonl", "ratings.txt", "ratings.json", "ratings.png"
 
@@ -127,7 +128,7 @@ class Standing:
         """Return everything as plain data for JSON."""
         pairs = [{"a": r.a, "b": r.b, "score": r.score, "games": r.games, "draws": r.draws} for r in self.pairs]
         return {
-            "tournament": dataclasses.asdict(self.plan.settings),
+            "tournament": self.plan.settings.values(),
             "specs": self.plan.players,
             "anchors": self.plan.anchors,
             "games": self.games,
@@ -203,7 +204,7 @@ def _read_plan(file: Path, out: str | None, openings: str) -> TournamentPlan:
     for name, elo in anchors.items():
         if name not in players:
             raise RlgoError(f"anchors.{name}: not among the players: {', '.join(players)}")
-        if Number().read(elo) is None:
+        if not allows(float, elo):
             raise RlgoError(f"anchors.{name} = {elo!r}: expected a rating in Elo")
     folder = Path(settings.out if out is None else out) / settings.name
     return TournamentPlan(
@@ -271,8 +272,8 @@ def run_tournament(plan: TournamentPlan, jobs: int | None = None, *, progress: b
     RlgoError : for players that cannot play, an engine that cannot be started, and the folder of another tournament.
     KeyboardInterrupt : if Ctrl-C comes before the first game is finished.
     """
-    s = One(TournamentPlan).check("plan", plan).settings
-    jobs = OrNone(WORKERS).check("jobs", jobs)
+    s = check("plan", plan, TournamentPlan).settings
+    jobs = check("jobs", jobs, Workers | None)
     check_folder(plan.folder, hint=f"; {ELSEWHERE}")
     path = plan.openings.path
     engines, programs, _ = try_players(list(plan.players.values()), s.size, s.komi, [] if path is None else [path])

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
-from train.cli.options import ENGINE, Size, board, player_names
+from rlgo.base.settings import DEFAULT_SIZE
+from train.cli.options import ENGINE, Size, player_names
 from train.console import message
 
 app = typer.Typer()
@@ -33,8 +33,6 @@ def compile_players(
     It serves every machine with the same type of CPU, and the same versions of rlgo, numba and numpy, and need not be
     writable there.
     """
-    size = board(size, DEFAULT_KOMI).size
-
     from rlgo.compiler.cache_folders import CACHE_DIR
     from rlgo.play.session import GameSession
     from train.players import make_player

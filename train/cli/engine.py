@@ -8,16 +8,15 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, SEED
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, SeedNumber
 from train.cli.options import (
     ENGINE,
     MOST_SHAPES,
-    Board,
     Force,
     JsonFile,
     Komi,
@@ -27,17 +26,14 @@ from train.cli.options import (
     Size,
     Strength,
     address,
-    board,
     check_different,
     check_outputs,
     check_writable,
     chosen_player,
-    count,
-    one_of,
     option,
     player_names,
     refuse_unused,
-    within,
+    whole,
     write_json,
 )
 from train.console import LogFile, message, unicode_output
@@ -59,13 +55,13 @@ app = typer.Typer()
 
 _Color = Annotated[
     str | None,
-    option("--color", "Your colour.", show_default="black; white with a handicap", **one_of("black", "white")),
+    option("--color", "Your colour.", Literal["black", "white"], show_default="black; white with a handicap"),
 ]
-_Handicap = Annotated[int, option("--handicap", "Handicap stones of Black: 0, or 2 to 9.", count(0))]
+_Handicap = Annotated[int, option("--handicap", "Handicap stones of Black: 0, or 2 to 9.", whole(0))]
 _Time = Annotated[
     str | None, option("--time", "The engine's time in seconds: 60, 60+30/5 (5 moves in 30 s) or 60+3x10.", metavar="T")
 ]
-_GameSeed = Annotated[int | None, option("--seed", "Seed of the engine.", within(SEED), show_default="random")]
+_GameSeed = Annotated[int | None, option("--seed", "Seed of the engine.", SeedNumber, show_default="random")]
 
 
 @app.command("play")
@@ -89,15 +85,14 @@ def play(
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Enter a move as a vertex, such as
     D4; type help for other commands. Set NO_COLOR for a board without colours.
     """
-    checked = board(size, komi)
     check_writable(sgf, "--sgf")
 
     from train.play.terminal.game import play_in_terminal
 
     play_in_terminal(
         chosen_player(player, strength),
-        checked.size,
-        checked.komi,
+        size,
+        komi,
         color=color,
         handicap=handicap,
         record=sgf,
@@ -115,7 +110,7 @@ def play(
 
 _Port = Annotated[
     int | None,
-    option("--port", "Port; 0: any free one.", count(0, 65_535), metavar="P", show_default="8000, or any free one"),
+    option("--port", "Port; 0: any free one.", whole(0, 65_535), metavar="P", show_default="8000, or any free one"),
 ]
 _Host = Annotated[
     str, option("--host", "Address to listen on; by default, this computer alone can connect.", metavar="H")
@@ -147,7 +142,8 @@ def web(
     weights: _WeightFolders = None,
     sgf: _SgfFolders = None,
     tensorboard: Annotated[
-        str | None, option("--tensorboard", "Link runs to the TensorBoard at this address.", address, metavar="URL")
+        str | None,
+        option("--tensorboard", "Link runs to the TensorBoard at this address.", parser=address, metavar="URL"),
     ] = None,
 ) -> None:
     """Play, watch searches and see what they learn, in a browser.
@@ -155,8 +151,6 @@ def web(
     Needs rlgo[web]. Open the address that is printed. Anyone who has it can run searches on this computer. Ctrl-C ends
     the server.
     """
-    checked = board(size, komi)
-
     from train.play.web.options import Options
     from train.play.web.server.serve import serve
     from train.runs.history import RunHistory
@@ -165,8 +159,8 @@ def web(
         runs = Path("runs")
     options = Options(
         player=chosen_player(player, strength),
-        size=checked.size,
-        komi=checked.komi,
+        size=size,
+        komi=komi,
         host=host,
         weights=tuple(weights or ()),
         sgf=tuple(sgf or ()),
@@ -207,7 +201,7 @@ def gtp(
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. For games with a clock, limit it
     by seconds per move rather than by simulations: --player rlgo,seconds=30. --strength is for the default player.
     """
-    checked, spec = board(size, komi), chosen_player(player, strength)
+    spec = chosen_player(player, strength)
     if all_alive and early_pass:
         raise RlgoError("--early-pass cannot be combined with --all-alive")
 
@@ -223,7 +217,7 @@ def gtp(
     with contextlib.ExitStack() as stack:
         if log:
             options["log"] = stack.enter_context(LogFile(log))
-        _speak_gtp(spec, checked, options)
+        _speak_gtp(spec, size, komi, options)
 
 
 def _make(spec: str, size: int) -> GoPlayer:
@@ -232,7 +226,7 @@ def _make(spec: str, size: int) -> GoPlayer:
     return make_player(spec, size)
 
 
-def _speak_gtp(spec: str, checked: Board, options: dict[str, Any]) -> None:
+def _speak_gtp(spec: str, size: int, komi: float, options: dict[str, Any]) -> None:
     """Be a GTP engine on standard input and output; the first answers come while its player is made."""
     from rlgo.play.gtp.early import EarlyAnswers
     from rlgo.play.gtp.streams import Ready, run_early
@@ -248,10 +242,10 @@ def _speak_gtp(spec: str, checked: Board, options: dict[str, Any]) -> None:
             ready(error)
 
         make = functools.partial(_make, spec)
-        return GtpEngine(player, checked.size, checked.komi, make=make, title=title, ready=report, **options)
+        return GtpEngine(player, size, komi, make=make, title=title, ready=report, **options)
 
-    early = EarlyAnswers(title, checked.size)
-    run_early(lambda: _make(spec, checked.size), make_engine, early, log=options.get("log"))
+    early = EarlyAnswers(title, size)
+    run_early(lambda: _make(spec, size), make_engine, early, log=options.get("log"))
 
 
 def _title(spec: str) -> str:
@@ -286,7 +280,7 @@ def _position(file: Path, komi: float, move: int | None) -> Game:
     from rlgo.go.sgf import BadMove, load_sgf, record_note
 
     try:
-        game = load_sgf(file, board(DEFAULT_SIZE, komi).komi, move)
+        game = load_sgf(file, komi, move)
     except BadMove as error:
         raise RlgoError(f"{error}; --move {error.n_before} analyses the position before") from None
     if note := record_note(game):
@@ -358,11 +352,11 @@ def analyze(
             autocompletion=player_names,
         ),
     ] = None,
-    move: Annotated[int | None, option("--move", "Analyse the position after N moves.", count(0))] = None,
+    move: Annotated[int | None, option("--move", "Analyse the position after N moves.", whole(0))] = None,
     komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
     top: Annotated[
-        int, option("--top", "Shapes of each block, or turning points, to show.", count(0, MOST_SHAPES))
+        int, option("--top", "Shapes of each block, or turning points, to show.", whole(0, MOST_SHAPES))
     ] = 10,
     json_file: JsonFile = None,
     png: PngFile = None,

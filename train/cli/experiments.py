@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import WORKERS
-from train.cli.options import OtherOpenings, is_given, number, option, refuse_unused, shipped, within
+from rlgo.base.settings import Workers
+from train.cli.options import OtherOpenings, is_given, option, refuse_unused, shipped
 from train.console import command, message
 
 if TYPE_CHECKING:
@@ -22,19 +22,15 @@ _SHIPPED = shipped("experiments")
 _Names = Annotated[
     list[str], typer.Argument(metavar="NAME", autocompletion=_SHIPPED, help="Experiments, or TOML files.")
 ]
-_Scale = Annotated[float, option("--scale", "Factor on all games: 0.1 for a quick look.", number, metavar="X")]
+_Scale = Annotated[float, option("--scale", "Factor on all games: 0.1 for a quick look.", float, metavar="X")]
 _AnyScale = Annotated[
-    float, option("--scale", "Of the results.", number, metavar="X", show_default="the latest results")
+    float, option("--scale", "Of the results.", float, metavar="X", show_default="the latest results")
 ]
 _Minutes = Annotated[
     float,
-    option(
-        "--minutes", "Decide as many claims as possible in this time.", number, metavar="M", show_default="no limit"
-    ),
+    option("--minutes", "Decide as many claims as possible in this time.", float, metavar="M", show_default="no limit"),
 ]
-_Jobs = Annotated[
-    int | None, option("--jobs", "Runs or games at a time.", within(WORKERS), show_default="one per processor")
-]
+_Jobs = Annotated[int | None, option("--jobs", "Runs or games at a time.", Workers, show_default="one per processor")]
 _Out = Annotated[str, option("--out", "Working folder.", metavar="DIR")]
 _Results = Annotated[
     str | None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, FAST_GAMES, WORKERS
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, PairedGames, Workers
 from train.cli.options import (
     JsonFile,
     Komi,
@@ -15,17 +15,15 @@ from train.cli.options import (
     OtherOpenings,
     Seed,
     Size,
-    board,
     check_different,
     check_folder,
     check_writable,
-    count,
     option,
     player_names,
     refuse_unused,
     report_stop,
     shipped,
-    within,
+    whole,
     write_json,
 )
 from train.console import message, optional_picture
@@ -36,17 +34,17 @@ app = typer.Typer()
 # rlgo match
 # ---------------------------------------------------------------------------------------------
 
-_Games = Annotated[int, option("--games", "Number of games.", within(FAST_GAMES, 1))]
+_Games = Annotated[int, option("--games", "Number of games.", PairedGames)]
 _EqualTime = Annotated[bool, option("--equal-time", "Find the simulations of B with which it thinks as long as A.")]
-_Skip = Annotated[int, option("--skip", "Leave out the first N openings, played elsewhere.", count(0))]
+_Skip = Annotated[int, option("--skip", "Leave out the first N openings, played elsewhere.", whole(0))]
 _MaxMoves = Annotated[
     int | None,
-    option("--max-moves", "Score a game as it stands after N moves.", count(1), show_default="3 for each point"),
+    option("--max-moves", "Score a game as it stands after N moves.", whole(1), show_default="3 for each point"),
 ]
 _Time = Annotated[
     str | None, option("--time", "Time of each side in seconds: 60, 60+30/5 (5 moves in 30 s) or 60+3x10.", metavar="T")
 ]
-_Jobs = Annotated[int, option("--jobs", "Games at a time.", within(WORKERS))]
+_Jobs = Annotated[int, option("--jobs", "Games at a time.", Workers)]
 _Cluster = Annotated[str, option("--cluster", "Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")]
 _Sprt = Annotated[str | None, option("--sprt", "Stop when this is decided: elo0=0,elo1=20.", metavar="TEST")]
 _ResultsFile = Annotated[
@@ -85,7 +83,6 @@ def match(
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE; gtp:COMMAND runs another engine.
     Every opening is played twice, with colours swapped.
     """
-    checked = board(size, komi)
     _check_files(json_file, results, sgf)
 
     from rlgo.go.clock import parse_time
@@ -97,8 +94,8 @@ def match(
             a,
             b,
             games=games,
-            size=checked.size,
-            komi=checked.komi,
+            size=size,
+            komi=komi,
             seed=seed,
             openings=openings,
             skip=skip,
@@ -150,9 +147,7 @@ def tournament(
             help="A TOML file, or a shipped tournament: example, ladder.",
         ),
     ],
-    jobs: Annotated[
-        int | None, option("--jobs", "Games at a time.", within(WORKERS), show_default="from the config")
-    ] = None,
+    jobs: Annotated[int | None, option("--jobs", "Games at a time.", Workers, show_default="from the config")] = None,
     out: Annotated[
         str | None,
         option("--out", "Folder for the tournament's own folder.", metavar="DIR", show_default="from the config"),

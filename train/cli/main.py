@@ -144,8 +144,9 @@ def _explain(error: typer.TyperException) -> str:
     if parameter is None:
         text = error.format_message().rstrip(".").replace(". Did you mean", "; did you mean")
         text = text[0].lower() + text[1:]
-        if re.search(r"extra argument.*\.\w+=", text):
-            text += "; settings follow --set"
+        takes_settings = context is not None and any("--set" in p.opts for p in context.command.params)
+        if takes_settings and re.search(r"extra argument.*\w+=|no such option", text):
+            text += "; settings follow --set, as in --set KEY=VALUE"
     else:
         name = parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar
         text = f"{name} {error.message}" if error.message else f"missing {name}"

@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rlgo.base.checks import keys_of
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, WORKERS
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, Workers
 from train.cli.options import (
     Force,
     JsonFile,
     Komi,
     Seed,
     Size,
-    board,
     check_new,
     check_writable,
-    count,
     kept_in,
-    number,
     option,
-    within,
+    whole,
     write_json,
 )
+from train.cli.training import SettingsCommand
 from train.console import unicode_output
 from train.network.settings import NetworkSettings
 
@@ -34,19 +33,40 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Learn networks from games, and test them.")
 
 _DEFAULTS = NetworkSettings()
+_KEYS = [key.name or name for name, key in keys_of(NetworkSettings).items()]
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of games, of any board sizes.")]
 _Blocks = Annotated[
     int | None,
-    option("--blocks", "Residual blocks of two convolutions, of a new network; 3.", count(1)),
+    option("--blocks", "Residual blocks of two convolutions, of a new network; 3.", whole(1)),
 ]
 _Channels = Annotated[
     int | None,
-    option("--channels", "Channels of these, computed in groups of 16; 32.", count(8)),
+    option("--channels", "Channels of these, computed in groups of 16; 32.", whole(8)),
+]
+_Changes = Annotated[
+    list[str] | None,
+    option(
+        "--set",
+        f"Change settings of learning: {', '.join(name.removesuffix('_') for name in _KEYS)}.",
+        metavar="KEY=VALUE",
+        show_default="docs/networks.md",
+    ),
+]
+_Opponent = Annotated[
+    str,
+    option(
+        "--opponent",
+        "The opponent at equal time, without simulations or time; if not given, --matched without a network.",
+        metavar="PLAYER",
+    ),
+]
+_Cluster = Annotated[
+    str, option("--cluster", "Ray cluster for the games: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")
 ]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A network file, or the name of a shipped one.")]
 
 
-@app.command("train")
+@app.command("train", cls=SettingsCommand)
 def train(
     folders: _Folders,
     *,
@@ -59,24 +79,10 @@ def train(
         Path | None,
         option("--begin", "Continue training this network, in place of a new one.", metavar="FILE"),
     ] = None,
-    steps: Annotated[int, option("--steps", "Number of steps.", count(1))] = _DEFAULTS.steps,
-    batch: Annotated[int, option("--batch", "Positions of a step.", count(1))] = _DEFAULTS.batch,
-    alpha: Annotated[float, option("--alpha", "Largest step size.", number, metavar="X")] = _DEFAULTS.alpha,
-    averaging: Annotated[
-        float,
-        option(
-            "--averaging",
-            "The part of the averaged weights that a step keeps; much of the first ones is left unless --steps is "
-            "several times 1 / (1 - X).",
-            number,
-            metavar="X",
-        ),
-    ] = _DEFAULTS.averaging,
-    lam: Annotated[
-        float, option("--lambda", "Lambda of the value's target: 1: the outcome.", number, metavar="X")
-    ] = _DEFAULTS.lam,
+    steps: Annotated[int, option("--steps", "Number of steps.", whole(1))] = _DEFAULTS.steps,
     seed: Seed = _DEFAULTS.seed,
-    save_every: Annotated[int, option("--save-every", "Steps between two saved states.", count(1))] = 500,
+    changes: _Changes = None,
+    save_every: Annotated[int, option("--save-every", "Steps between two saved states.", whole(1))] = 500,
 ) -> None:
     """Learn a network from games (needs rlgo[network]).
 
@@ -85,9 +91,10 @@ def train(
     """
     from rlgo.network.conv_network import load_network
     from train.network.training import TrainingPlan, learn
+    from train.settings import with_overrides
 
     shape, first = _shape("--begin", begin, blocks, channels), None if begin is None else load_network(begin)
-    settings = NetworkSettings(steps, batch, alpha, averaging=averaging, lam=lam, seed=seed)
+    settings = with_overrides(NetworkSettings(steps, seed=seed), changes or ())
     file = out / "network.npz"
     with kept_in(file, "the weights so far"):
         network = learn(TrainingPlan(folders, shape, settings, save_every, begin=first), out)
@@ -105,40 +112,32 @@ def _shape(name: str, first: object, blocks: int | None, channels: int | None) -
     return shape._replace(blocks=blocks or shape.blocks, channels=channels or shape.channels)
 
 
-@app.command("rounds")
+@app.command("rounds", cls=SettingsCommand)
 def rounds(
     player: Annotated[str, typer.Argument(metavar="PLAYER", help="A tree search, which plays the games.")],
     *,
-    games: Annotated[int, option("--games", "Games of a round.", count(1))],
-    most: Annotated[int, option("--rounds", "Rounds at most.", count(1))] = 4,
+    games: Annotated[int, option("--games", "Games of a round.", whole(1))],
+    most: Annotated[int, option("--rounds", "Rounds at most.", whole(1))] = 4,
     begin: Annotated[
         list[Path] | None, option("--begin", "Folders of games in place of those of the first round.", metavar="DIR")
     ] = None,
     network: Annotated[
         str, option("--network", "The network of the first round, a file or the name of a shipped one.", metavar="FILE")
     ] = "",
-    newest: Annotated[int, option("--newest", "Rounds whose games are learned.", count(1))] = 3,
+    newest: Annotated[int, option("--newest", "Rounds whose games are learned.", whole(1))] = 3,
     matched: Annotated[str, option("--matched", "The player of the matches.", metavar="PLAYER")] = "rlgo,sims=400",
-    opponent: Annotated[
-        str,
-        option(
-            "--opponent",
-            "The opponent at equal time, without simulations or time; if not given, --matched without a network.",
-            metavar="PLAYER",
-        ),
-    ] = "",
-    match_games: Annotated[int, option("--match-games", "Games of each match.", count(2))] = 200,
+    opponent: _Opponent = "",
+    match_games: Annotated[int, option("--match-games", "Games of each match.", whole(2))] = 200,
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
-    opening_plies: Annotated[int, option("--opening-plies", "Random moves at the start of each game.", count(0))] = 4,
+    opening_plies: Annotated[int, option("--opening-plies", "Random moves at the start of each game.", whole(0))] = 4,
     blocks: _Blocks = None,
     channels: _Channels = None,
-    steps: Annotated[int, option("--steps", "Steps of learning in a round.", count(1))] = _DEFAULTS.steps,
+    steps: Annotated[int, option("--steps", "Steps of learning in a round.", whole(1))] = _DEFAULTS.steps,
     seed: Seed = _DEFAULTS.seed,
-    jobs: Annotated[int, option("--jobs", "Games at a time.", within(WORKERS))] = 1,
-    cluster: Annotated[
-        str, option("--cluster", "Ray cluster for the games: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")
-    ] = "",
+    changes: _Changes = None,
+    jobs: Annotated[int, option("--jobs", "Games at a time.", Workers)] = 1,
+    cluster: _Cluster = "",
     out: Annotated[Path, option("-o --out", "Folder to write; one that exists is continued.", metavar="DIR")] = Path(
         "rounds"
     ),
@@ -154,10 +153,12 @@ def rounds(
     check_writable(json_file)
 
     from train.network.rounds import RoundsPlan, rounds_table, run_rounds, to_json
+    from train.settings import with_overrides
 
     plan = RoundsPlan(
         player, games, most, matched, match_games, opponent, network, newest, size, komi, opening_plies, seed,
-        _shape("--network", network, blocks, channels), NetworkSettings(steps, seed=seed),
+        _shape("--network", network, blocks, channels),
+        with_overrides(NetworkSettings(steps, seed=seed), changes or ()),
     )  # fmt: skip
     with kept_in(out, "the rounds so far"):
         found = run_rounds(plan, out, begin or (), jobs, cluster)
@@ -214,12 +215,10 @@ def show(
 
     These are its policy, in per cent, the ownership of the points at the end, and its value.
     """
-    checked = board(size, komi)
-
     from rlgo.network.conv_network import load_network
     from train.network.describe import show_position
 
-    print(show_position(load_network(file), moves.split(), checked.size, checked.komi, unicode_output()))
+    print(show_position(load_network(file), moves.split(), size, komi, unicode_output()))
 
 
 @app.command("import")

@@ -14,14 +14,13 @@ from train.cli.options import (
     Komi,
     Seed,
     Size,
-    board,
     check_different,
     check_writable,
-    count,
     kept_in,
     option,
     player_names,
     refuse_unused,
+    whole,
 )
 
 app = typer.Typer(help="Make balanced openings for matches.")
@@ -39,12 +38,12 @@ def _band(text: str) -> str:
     return text
 
 
-_Band = Annotated[str, option("--band", "Black's chance of winning, from and to.", _band, metavar="LOW-HIGH")]
+_Band = Annotated[str, option("--band", "Black's chance of winning, from and to.", parser=_band, metavar="LOW-HIGH")]
 _Judge = Annotated[
     str,
     option("--judge", "Who judges: a player, or an engine that analyzes.", metavar="SPEC", autocompletion=player_names),
 ]
-_Visits = Annotated[int, option("--visits", "Simulations of an engine as the judge.", count(1, MOST))]
+_Visits = Annotated[int, option("--visits", "Simulations of an engine as the judge.", whole(1, MOST))]
 _JUDGE = f"{ENGINE},sims=2000"
 
 
@@ -59,13 +58,13 @@ def make(
     context: typer.Context,
     *,
     out: Annotated[Path, option("-o --out", "File to write; one that exists is continued.", metavar="FILE")],
-    openings: Annotated[int, option("--count", "Number of openings.", count(1, 1_000_000))],
+    openings: Annotated[int, option("--count", "Number of openings.", whole(1, 1_000_000))],
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
-    plies: Annotated[int, option("--plies", "Moves of an opening.", count(1, 40))] = 4,
+    plies: Annotated[int, option("--plies", "Moves of an opening.", whole(1, 40))] = 4,
     line: Annotated[
         int | None,
-        option("--line", "Lowest line to play on.", count(1), show_default="2, from 13x13 on 3"),
+        option("--line", "Lowest line to play on.", whole(1), show_default="2, from 13x13 on 3"),
     ] = None,
     judge: _Judge = _JUDGE,
     band: _Band = "0.3-0.7",
@@ -81,7 +80,6 @@ def make(
     default player are calibrated by games (rlgo games calibrate). No two openings are alike under the symmetries of the
     board. Run the same command again to continue after an interruption.
     """
-    checked = board(size, komi)
     _check_visits(context, judge)
     check_writable(out, "--out")
     for path in exclude or []:
@@ -91,11 +89,11 @@ def make(
     from train.arena.openings import read_openings
 
     low, high = map(float, band.split("-"))
-    lowest = line or (3 if checked.size >= 13 else 2)
-    plan = OpeningsPlan(judge, openings, checked.size, checked.komi, plies, low, high, lowest, visits, seed)
+    lowest = line or (3 if size >= 13 else 2)
+    plan = OpeningsPlan(judge, openings, size, komi, plies, low, high, lowest, visits, seed)
     with kept_in(out, "the openings found so far"):
         added = make_openings(plan, out, exclude or [])
-    print(f"{out}: {added:,} new openings, {len(read_openings(out, checked.size)):,} in all")
+    print(f"{out}: {added:,} new openings, {len(read_openings(out, size)):,} in all")
 
 
 @app.command("judge")
@@ -111,7 +109,7 @@ def judge_file(
     most: Annotated[
         int | None,
         option(
-            "--count", "Look at the first N openings.", count(1), show_default="all of a list; of random ones, 2,000"
+            "--count", "Look at the first N openings.", whole(1), show_default="all of a list; of random ones, 2,000"
         ),
     ] = None,
     seed: Seed = 1,
@@ -120,11 +118,10 @@ def judge_file(
 
     If the file gives chances of its own, their correlation with the judge's values is shown, too.
     """
-    checked = board(size, komi)
     _check_visits(context, judge)
 
     from train.arena.make_openings import OpeningsPlan, judge_openings
 
     low, high = map(float, band.split("-"))
-    plan = OpeningsPlan(judge, 1, checked.size, checked.komi, low=low, high=high, visits=visits, seed=seed)
+    plan = OpeningsPlan(judge, 1, size, komi, low=low, high=high, visits=visits, seed=seed)
     print(judge_openings(openings, plan, most))

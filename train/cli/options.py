@@ -1,6 +1,6 @@
 """Code shared by several commands: option types, checks of their values, and output files.
 
-An option's value is parsed by a function made here (`count`, `number`, `one_of`), so that all usage errors read alike:
+Values of options are checked by their types, as those of settings are, and usage errors read alike:
 ``--games x: expected an integer of at least 1``.
 """
 
@@ -10,14 +10,15 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
+from annotated_types import Ge, Le
 
-from rlgo.base import files
-from rlgo.base.bounds import HUGE, Whole
+from rlgo.base import files, settings
+from rlgo.base.checks import HUGE, choices_of, convert, expected, split
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import BOARD_SIZE, FAST_GAMES, KOMI, MAX_SIZE, MIN_SIZE, SEED
+from rlgo.base.settings import MAX_SIZE, MIN_SIZE, BoardSize, FastGames, SeedNumber
 from train.console import Progress, message
 
 ENGINE = "rlgo"  # the default player
@@ -30,46 +31,31 @@ ENGINE = "rlgo"  # the default player
 MOST_SHAPES = 1_000  # to draw
 
 
-def count(low: int, high: int = HUGE) -> Callable[[Any], int]:
-    """Make a parser of whole numbers from `low` to `high`. They may be written 20_000 or 2e4."""
+def whole(low: int, high: int = HUGE) -> Any:
+    """Return the type of whole numbers from `low` to `high`."""
+    return Annotated[int, Ge(low), Le(high)]
 
-    def parse(text: Any) -> int:
+
+def parser_of(kind: Any) -> Callable[[Any], Any]:
+    """Make a parser of what a type allows: whole numbers, which may be written 20_000 or 2e4, numbers, or words."""
+
+    def parse(text: Any) -> Any:
         from train.settings import parse_count  # pydantic, which --help does not need
 
+        if not isinstance(text, str):  # a default
+            return text
+        read: Any = {int: parse_count, float: float}.get(split(kind)[0], str)
+        value: Any = text
+        with contextlib.suppress(RlgoError, ValueError):  # what is no number is refused below
+            value = read(text)
+        if kind is float and isinstance(value, float):  # what takes it knows its bounds
+            return value
         try:
-            value = parse_count(str(text))
-        except RlgoError:
-            value = low - 1
-        if value < low:
-            raise typer.BadParameter(f"{text}: expected an integer of at least {low}")
-        if value > high:
-            raise typer.BadParameter(f"{text}: expected an integer of at most {high:,}")
-        return value
+            return convert(value, kind)
+        except ValueError:
+            raise typer.BadParameter(f"{text}: expected {expected(kind, value)}") from None
 
     return parse
-
-
-def within(bounds: Whole, low: int | None = None) -> Callable[[Any], int]:
-    """Make a parser of whole numbers within the bounds of a setting, or from `low` on."""
-    assert bounds.ge is not None
-    assert bounds.le is not None
-    return count(int(bounds.ge) if low is None else low, int(bounds.le))
-
-
-def integer(text: Any) -> int:
-    """Parse a whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text}: expected an integer") from None
-
-
-def number(text: Any) -> float:
-    """Parse a number."""
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text}: expected a number") from None
 
 
 def address(text: str) -> str:
@@ -77,17 +63,6 @@ def address(text: str) -> str:
     if not text.startswith(("http://", "https://")):
         raise typer.BadParameter(f"{text}: expected an address such as http://localhost:6006")
     return text
-
-
-def one_of(*choices: str) -> dict[str, Any]:
-    """Return the keywords of an option that takes one of a few words: its parser, completion and help."""
-
-    def parse(text: str) -> str:
-        if text not in choices:
-            raise typer.BadParameter(f"{text}: expected one of {', '.join(choices)}")
-        return text
-
-    return {"parser": parse, "autocompletion": lambda: list(choices), "metavar": "|".join(choices)}
 
 
 def shipped(kind: str = "") -> Callable[[], list[str]]:
@@ -114,7 +89,13 @@ def player_names() -> list[str]:
 
 
 def option(
-    names: str, words: str, parser: Callable[[Any], Any] | None = None, *, metavar: str = "", **more: Any
+    names: str,
+    words: str,
+    kind: Any = None,
+    *,
+    parser: Callable[[str], Any] | None = None,
+    metavar: str = "",
+    **more: Any,
 ) -> Any:
     """Declare an option, as an annotation of a command's parameter.
 
@@ -122,24 +103,29 @@ def option(
     ----------
     names : "--out", or "-o --out"
     words : the text in --help
-    parser : parses the value
-    metavar : name of the value in --help; N if there is a parser
+    kind : the type of its value, numbers or a few words, if it is checked here
+    parser : parses any other value
+    metavar : name of the value in --help; for numbers N, for words all of them
     more : other keywords of `typer.Option`
     """
-    metavar = metavar or ("N" if parser else "")
-    return typer.Option(*names.split(), help=words, parser=parser, metavar=metavar or None, **more)
+    if choices := choices_of(kind):
+        more["autocompletion"] = lambda: choices
+    metavar = metavar or "|".join(choices) or ("N" if kind else "")
+    return typer.Option(
+        *names.split(), help=words, parser=parser_of(kind) if kind else parser, metavar=metavar or None, **more
+    )
 
 
-Size = Annotated[int, option("--size", f"Board size, {MIN_SIZE} to {MAX_SIZE}.", integer)]
-Komi = Annotated[float, option("--komi", "White's bonus.", number, metavar="K")]
-Seed = Annotated[int, option("--seed", "Seed of the random numbers.", within(SEED))]
+Size = Annotated[int, option("--size", f"Board size, {MIN_SIZE} to {MAX_SIZE}.", BoardSize)]
+Komi = Annotated[float, option("--komi", "White's bonus.", settings.Komi, metavar="K")]
+Seed = Annotated[int, option("--seed", "Seed of the random numbers.", SeedNumber)]
 Player = Annotated[str, option("--player", "Who plays.", metavar="SPEC", autocompletion=player_names)]
 Strength = Annotated[
     int | None,
     option(
         "--strength",
         "Level of strength, from 1 (a beginner) to 10.",
-        integer,
+        int,
         metavar="LEVEL",
         show_default="1 s a move",
     ),
@@ -155,23 +141,11 @@ def openings_option(default: str) -> Any:
 
 OpeningsName = Annotated[str, openings_option("balanced on 9x9, 13x13, 19x19; else random:4")]
 OtherOpenings = Annotated[str, openings_option("from the config")]
-PairGames = Annotated[int, option("--games", "Games of each pair.", within(FAST_GAMES))]
-Top = Annotated[int, option("--top", "Shapes to draw of each block.", count(0, MOST_SHAPES))]
+PairGames = Annotated[int, option("--games", "Games of each pair.", FastGames)]
+Top = Annotated[int, option("--top", "Shapes to draw of each block.", whole(0, MOST_SHAPES))]
 Force = Annotated[bool, option("--force", "Overwrite the file if it exists.")]
 JsonFile = Annotated[Path | None, option("--json", "Also write the result to this file as JSON.", metavar="FILE")]
 PngFile = Annotated[Path | None, option("--png", "Draw the result to this file (needs matplotlib).", metavar="FILE")]
-
-
-class Board(NamedTuple):
-    """A board size, and points for White."""
-
-    size: int
-    komi: float
-
-
-def board(size: int, komi: float) -> Board:
-    """Return board size and komi, checked like those of a config (`train.config.BoardConfig`)."""
-    return Board(BOARD_SIZE.check("board.size", size), KOMI.check("board.komi", komi))
 
 
 def chosen_player(player: str, strength: int | None) -> str:

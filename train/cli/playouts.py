@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from train.cli.options import Force, Seed, check_new, count, number, one_of, option
+from train.cli.options import Force, Seed, check_new, option, whole
 from train.games.methods import PLAYOUT_METHODS, PlayoutSettings
 
 app = typer.Typer(help="Learn the policy that plays simulations to the end.")
@@ -19,13 +19,16 @@ _DEFAULTS = PlayoutSettings()
 def train(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of games, searched by a player.")],
     *,
-    method: Annotated[str, option("--method", "How to learn.", **one_of(*PLAYOUT_METHODS))] = _DEFAULTS.method_name,
+    method: Annotated[
+        str, option("--method", "How to learn.", Literal[tuple(PLAYOUT_METHODS)])
+    ] = _DEFAULTS.method_name,
     start: Annotated[str, option("--start", "The policy to start from.", metavar="FILE")] = "9x9",
-    alpha: Annotated[float, option("--alpha", "Step size.", number, metavar="X")] = _DEFAULTS.alpha,
-    positions: Annotated[int, option("--positions", "Number of positions, at most.", count(1))] = _DEFAULTS.positions,
-    epochs: Annotated[int, option("--epochs", "Number of passes over the positions.", count(1))] = _DEFAULTS.epochs,
+    alpha: Annotated[float, option("--alpha", "Step size.", float, metavar="X")] = _DEFAULTS.alpha,
+    positions: Annotated[int, option("--positions", "Number of positions, at most.", whole(1))] = _DEFAULTS.positions,
+    epochs: Annotated[int, option("--epochs", "Number of passes over the positions.", whole(1))] = _DEFAULTS.epochs,
     simulations: Annotated[
-        int, option("--simulations", "Simulations of a position, for its outcome and again for its gradient.", count(1))
+        int,
+        option("--simulations", "Simulations of a position, for its outcome and again for its gradient.", whole(1)),
     ] = _DEFAULTS.simulations,
     seed: Seed = _DEFAULTS.seed,
     out: Annotated[Path, option("-o --out", "File to write.", metavar="FILE")] = Path("playouts.npz"),

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, EVEN_COUNT, WORKERS
+from rlgo.base.settings import DEFAULT_SIZE, EvenCount, Workers
 from train.cli.options import (
     JsonFile,
     OpeningsName,
@@ -24,16 +24,13 @@ from train.cli.options import (
     Seed,
     Size,
     as_json,
-    board,
     check_outputs,
-    count,
-    number,
     openings_option,
     option,
     refuse_unused,
     report_stop,
     shipped,
-    within,
+    whole,
     write_json,
 )
 from train.console import message, optional_picture
@@ -49,7 +46,7 @@ app = typer.Typer()
 # ---------------------------------------------------------------------------------------------
 
 
-class _SettingsCommand(TyperCommand):
+class SettingsCommand(TyperCommand):
     """A command whose --set takes several settings: ``--set run.games=1000 learning.alpha=0.2``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -77,7 +74,7 @@ def _repeat_set(args: Sequence[str]) -> Iterator[str]:
     yield from rest
 
 
-@app.command("train", cls=_SettingsCommand)
+@app.command("train", cls=SettingsCommand)
 def train(
     config: Annotated[
         str | None,
@@ -204,13 +201,11 @@ def evaluate(
     games: PairGames = 1_000,
     seed: Seed = 1,
     komi: Annotated[
-        float | None, option("--komi", "White's bonus.", number, metavar="K", show_default="the one used in training")
+        float | None, option("--komi", "White's bonus.", float, metavar="K", show_default="the one used in training")
     ] = None,
     gnugo: Annotated[
         int,
-        option(
-            "--gnugo", "Games against GNU Go level 0, for each file and each run's last weights.", within(EVEN_COUNT)
-        ),
+        option("--gnugo", "Games against GNU Go level 0, for each file and each run's last weights.", EvenCount),
     ] = 0,
     openings: Annotated[str, openings_option("random:4, as for the scale")] = "random:4",
     json_file: JsonFile = None,
@@ -243,7 +238,7 @@ def ladder(
     ] = None,
     games: PairGames = 1_000,
     gnugo: Annotated[
-        int, option("--gnugo", "Games of each of the three best reference players against GNU Go level 0.", count(2))
+        int, option("--gnugo", "Games of each of the three best reference players against GNU Go level 0.", whole(2))
     ] = 200,
     seed: Seed = 1,
     json: Annotated[bool, option("--json", "Print JSON instead.")] = False,
@@ -264,7 +259,7 @@ def ladder(
 
     from train.arena.rating_scale import load_rating_scale
 
-    scale = load_rating_scale(board(size, DEFAULT_KOMI).size)
+    scale = load_rating_scale(size)
     print(as_json({"size": size, "elo": scale.elo, "scatter": scale.scatter}) if json else scale)
 
 
@@ -296,7 +291,7 @@ def sweep(
         ),
     ],
     jobs: Annotated[
-        int | None, option("--jobs", "Runs to train at a time.", within(WORKERS), show_default="one per processor")
+        int | None, option("--jobs", "Runs to train at a time.", Workers, show_default="one per processor")
     ] = None,
     resume: Annotated[bool, option("--resume", "Only continue a sweep; refuse to start one.")] = False,
     out: Annotated[str | None, option("--out", "Folder for the sweep's own folder (run.out).", metavar="DIR")] = None,

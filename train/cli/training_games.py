@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from rlgo.base.errors import nearest
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, MOST_RINGS, WORKERS
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, MOST_RINGS, Workers
 from train.cli.options import (
     Force,
     JsonFile,
@@ -18,17 +18,14 @@ from train.cli.options import (
     Seed,
     Size,
     as_json,
-    board,
     check_folder,
     check_new,
     check_outputs,
-    count,
     kept_in,
     learning_progress,
-    number,
     option,
     player_names,
-    within,
+    whole,
     write_json,
 )
 from train.console import message, unicode_output
@@ -57,12 +54,12 @@ _Out = Annotated[Path, option("--out", "Folder for the games; one that exists is
 def play(
     player: Annotated[str, typer.Argument(metavar="PLAYER", autocompletion=player_names, help="Plays both sides.")],
     *,
-    games: Annotated[int, option("--games", "Number of games.", count(1))],
+    games: Annotated[int, option("--games", "Number of games.", whole(1))],
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
-    opening_plies: Annotated[int, option("--opening-plies", "Random moves at the start of each game.", count(0))] = 2,
-    jobs: Annotated[int, option("--jobs", "Games at a time.", within(WORKERS))] = 1,
+    opening_plies: Annotated[int, option("--opening-plies", "Random moves at the start of each game.", whole(0))] = 2,
+    jobs: Annotated[int, option("--jobs", "Games at a time.", Workers)] = 1,
     cluster: Annotated[
         str, option("--cluster", "Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")
     ] = "",
@@ -74,14 +71,13 @@ def play(
     Every position is stored with the visits and the value of its search. A tenth of the games is held out from
     learning. Run the same command again to continue after an interruption.
     """
-    checked = board(size, komi)
     check_folder(sgf)
     check_folder(out, "--out")
 
     from rlgo.learning.collection import read_collection
     from train.games.collect import GamesPlan, describe, play_games
 
-    plan = GamesPlan(player, games, checked.size, checked.komi, seed, opening_plies)
+    plan = GamesPlan(player, games, size, komi, seed, opening_plies)
     with kept_in(out, "the finished games"):
         play_games(plan, out, jobs=jobs, cluster=cluster, sgf=sgf)
     print(describe(read_collection([out])))
@@ -117,7 +113,6 @@ def import_sgf(
 
     Games that cannot be used are listed, with the reason. Games that are already there are not added again.
     """
-    size = board(size, DEFAULT_KOMI).size
     check_folder(out, "--out")
 
     from train.games.collect import import_games
@@ -151,9 +146,9 @@ patterns_app = typer.Typer(help="Learn patterns of good moves from games.")
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of games.")]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A pattern file, or shipped patterns by name: 9x9.")]
 _DEFAULTS = PatternSettings()
-_Seen = Annotated[int, option("--seen", "Learn only shapes that occur at least this often.", count(1))]
-_L2 = Annotated[float, option("--l2", "Penalty of large weights.", number, metavar="X")]
-_Iterations = Annotated[int, option("--iterations", "Maximum number of steps.", count(1))]
+_Seen = Annotated[int, option("--seen", "Learn only shapes that occur at least this often.", whole(1))]
+_L2 = Annotated[float, option("--l2", "Penalty of large weights.", float, metavar="X")]
+_Iterations = Annotated[int, option("--iterations", "Maximum number of steps.", whole(1))]
 
 
 @patterns_app.command("train")
@@ -162,11 +157,11 @@ def train(
     out: Annotated[Path, option("-o --out", "File to write.", metavar="FILE")] = Path("patterns.npz"),
     seen: _Seen = _DEFAULTS.seen,
     rings: Annotated[
-        int, option("--rings", f"Rings of the largest shapes, at most {MOST_RINGS}.", count(1))
+        int, option("--rings", f"Rings of the largest shapes, at most {MOST_RINGS}.", whole(1))
     ] = _DEFAULTS.rings,
     l2: _L2 = _DEFAULTS.l2,
     iterations: _Iterations = _DEFAULTS.iterations,
-    games: Annotated[int | None, option("--games", "Learn from N games.", count(1), show_default="all")] = None,
+    games: Annotated[int | None, option("--games", "Learn from N games.", whole(1), show_default="all")] = None,
     force: Force = False,
 ) -> None:
     """Learn the weights of features and shapes of moves."""
@@ -246,7 +241,7 @@ def patterns_info(file: _File) -> None:
 
 
 @patterns_app.command("show")
-def show(file: _File, top: Annotated[int, option("--top", "Shapes of each kind.", count(1))] = 10) -> None:
+def show(file: _File, top: Annotated[int, option("--top", "Shapes of each kind.", whole(1))] = 10) -> None:
     """Draw the strongest and the weakest shapes, and list the features."""
     from rlgo.moves.patterns import load_patterns
     from rlgo.moves.patterns import show as show_text

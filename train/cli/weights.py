@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_KOMI
-from train.cli.options import (
-    MOST_SHAPES,
-    Force,
-    Komi,
-    PngFile,
-    Top,
-    check_new,
-    check_picture,
-    count,
-    integer,
-    one_of,
-    option,
-)
+from rlgo.base.settings import DEFAULT_KOMI, BoardSize
+from train.cli.options import MOST_SHAPES, Force, Komi, PngFile, Top, check_new, check_picture, option, whole
 from train.console import unicode_output
 
 app = typer.Typer(help="Inspect, compare and convert weight files.")
@@ -30,7 +18,7 @@ _File = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="A weight file of rlgo, a .w file, or the name of shipped weights: 9x9-1M."),
 ]
-_NewSize = Annotated[int | None, option("--size", "Board size, 5 to 19; checked if FILE has it.", integer)]
+_NewSize = Annotated[int | None, option("--size", "Board size, 5 to 19; checked if FILE has it.", BoardSize)]
 
 
 def _out(default: str) -> typer.models.OptionInfo:
@@ -48,7 +36,7 @@ def info(file: _File) -> None:
 @app.command("show")
 def show(
     file: _File,
-    top: Annotated[int, option("--top", "Shapes to draw of each block.", count(1, MOST_SHAPES))] = 10,
+    top: Annotated[int, option("--top", "Shapes to draw of each block.", whole(1, MOST_SHAPES))] = 10,
     png: PngFile = None,
 ) -> None:
     """Draw the strongest shapes of each block."""
@@ -73,8 +61,8 @@ def import_weights(
     force: Force = False,
     size: _NewSize = None,
     komi: Komi = DEFAULT_KOMI,
-    games: Annotated[int, option("--games", "Training games; 0 if not known.", count(0))] = 0,
-    value: Annotated[str, option("--value", "Kind of value function.", **one_of("logistic", "linear"))] = ("logistic"),
+    games: Annotated[int, option("--games", "Training games; 0 if not known.", whole(0))] = 0,
+    value: Annotated[str, option("--value", "Kind of value function.", Literal["logistic", "linear"])] = ("logistic"),
 ) -> None:
     """Read a weight file of the original RLGO.
 
@@ -82,10 +70,6 @@ def import_weights(
     games and kind of value are not recorded. The file that comes with the original was trained on a million games with
     komi 6.5: use --komi 6.5 --games 1_000_000.
     """
-    from train.config import BoardConfig
-
-    komi = BoardConfig(komi=komi).komi
-
     from rlgo.features.weights import import_w, save_weights
 
     weights = import_w(file, size, komi, games, value)
@@ -130,7 +114,7 @@ def convert(
     file: _File,
     out: Annotated[Path | None, _out("FILE-SIZE-SHARING.npz in this folder")] = None,
     force: Force = False,
-    size: Annotated[int | None, option("--size", "New board size, 5 to 19.", integer)] = None,
+    size: Annotated[int | None, option("--size", "New board size, 5 to 19.", BoardSize)] = None,
     sharing: Annotated[
         str | None, option("--sharing", "New weight sharing: LI, LD, LI+LD, inversion or none.", metavar="S")
     ] = None,

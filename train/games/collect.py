@@ -11,14 +11,14 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import One, checked
+from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder, write_atomically
-from rlgo.base.settings import BOARD_SIZE, COUNT, COUNT_OR_0, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, SEED
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, BoardSize, Count, CountOr0, Komi, SeedNumber
 from rlgo.go.rules import most_moves
 from rlgo.go.sgf import SgfRecord, read_sgf_file, read_sgf_records
 from rlgo.learning.collection import HELD_OUT, Collection, has_search, is_held_out, shard_paths
@@ -33,19 +33,18 @@ from train.games.shards import TrainingGame, open_folder
 _NO_SEARCH = "only moves and results can be learned"
 
 
-@checked
 class GamesPlan(NamedTuple):
     """Everything that determines the games that a player plays against itself.
 
-    Raises `RlgoError` for a value out of range.
+    `play_games` checks it.
     """
 
-    player: Annotated[str, One(str)]  # a spec
-    games: Annotated[int, COUNT]
-    size: Annotated[int, BOARD_SIZE] = DEFAULT_SIZE
-    komi: Annotated[float, KOMI] = DEFAULT_KOMI
-    seed: Annotated[int, SEED] = 1  # of the openings, and of players whose specs set none
-    opening_plies: Annotated[int, COUNT_OR_0] = 2  # random sensible moves at the start of each game; not learned
+    player: str  # a spec
+    games: Count
+    size: BoardSize = DEFAULT_SIZE
+    komi: Komi = DEFAULT_KOMI
+    seed: SeedNumber = 1  # of the openings, and of players whose specs set none
+    opening_plies: CountOr0 = 2  # random sensible moves at the start of each game; not learned
 
     def combine(self) -> None:
         """Reject openings that leave too little of a game."""
@@ -103,6 +102,7 @@ def play_games(
 
     If the player reports no search in a game, as other engines do not, a message says so once.
     """
+    plan = validated(plan)
     engines, programs, _ = try_players([plan.player], plan.size, plan.komi)
     is_warned = False
     origin = {"versions": provenance.versions(engines), "commit": provenance.commit()}

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mcts.priors.handcrafted import judge
+from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import checkpoints_dir
 from rlgo.features.weights import Weights, load_weights, shipped_weights
@@ -56,6 +57,7 @@ def train_patterns(
 
     report : called after each iteration with the mean log-likelihood
     """
+    settings = validated(settings)
     growing = grow_tree(games, size, settings.seen, settings.rings, _MOST_COUNTED)
     parents, codes, seen = known_shapes(growing, settings.seen)
     decisions = decisions_of(games, size, make_tree(parents, codes))

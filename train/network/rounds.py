@@ -16,13 +16,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from rlgo.base.bounds import One, checked
+from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import check_folder, make_folder, write_atomically
 from rlgo.base.resources import NO_NETWORK
-from rlgo.base.settings import BOARD_SIZE, COUNT, COUNT_OR_0, DEFAULT_KOMI, DEFAULT_SIZE, KOMI, PAIRED_GAMES, SEED
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, BoardSize, Count, CountOr0, Komi, PairedGames, SeedNumber
 from rlgo.learning.collection import read_collection
 from rlgo.network.architecture import Shape
 from rlgo.network.conv_network import load_network
@@ -42,24 +42,23 @@ from train.settings import split_spec
 _LITTLE = 20.0  # Elo: two rounds in a row that add less are the last ones
 
 
-@checked
 class RoundsPlan(NamedTuple):
-    """Everything that determines the rounds. Raises `RlgoError` for a value out of range."""
+    """Everything that determines the rounds. `run_rounds` checks it."""
 
-    player: Annotated[str, One(str)]  # the spec of a tree search that plays the games
-    games: Annotated[int, COUNT]  # of a round
-    rounds: Annotated[int, COUNT] = 4  # at most
-    matched: Annotated[str, One(str)] = "rlgo,sims=400"  # the spec that plays matches, with simulations
-    match_games: Annotated[int, PAIRED_GAMES] = 200
-    opponent: Annotated[str, One(str)] = ""  # the spec it meets at equal time; by default, its own without a network
-    network: Annotated[str, One(str)] = ""  # file or shipped name of what the first round plays with; "": nothing
-    newest: Annotated[int, COUNT] = 3  # rounds whose games are learned
-    size: Annotated[int, BOARD_SIZE] = DEFAULT_SIZE
-    komi: Annotated[float, KOMI] = DEFAULT_KOMI
-    opening_plies: Annotated[int, COUNT_OR_0] = 4
-    seed: Annotated[int, SEED] = 1
-    shape: Annotated[Shape, One(Shape)] = Shape()
-    settings: Annotated[NetworkSettings, One(NetworkSettings)] = NetworkSettings()
+    player: str  # the spec of a tree search that plays the games
+    games: Count  # of a round
+    rounds: Count = 4  # at most
+    matched: str = "rlgo,sims=400"  # the spec that plays matches, with simulations
+    match_games: PairedGames = 200
+    opponent: str = ""  # the spec it meets at equal time; by default, its own without a network
+    network: str = ""  # file or shipped name of what the first round plays with; "": nothing
+    newest: Count = 3  # rounds whose games are learned
+    size: BoardSize = DEFAULT_SIZE
+    komi: Komi = DEFAULT_KOMI
+    opening_plies: CountOr0 = 4
+    seed: SeedNumber = 1
+    shape: Shape = Shape()
+    settings: NetworkSettings = NetworkSettings()
 
 
 class Round(NamedTuple):
@@ -110,6 +109,7 @@ def run_rounds(
     KeyboardInterrupt : after Ctrl-C, when everything so far has been saved
     """
     # Refused before games are played:
+    plan = validated(plan)
     without_simulations(plan.matched)
     for spec in (plan.player, plan.matched):
         if "network" in {part.partition("=")[0].strip() for part in split_spec(spec)}:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.base.archive import intact, read_archive, write_archive
+from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import check_folder, make_folder
 from rlgo.features.planes import N_SYMMETRIES
@@ -182,6 +183,7 @@ def learn(plan: TrainingPlan, folder: Path, progress: bool = True) -> ConvNetwor
     ------
     RlgoError : if JAX is missing, the games cannot be read, or the folder cannot be written or is in use
     """
+    plan = plan._replace(settings=validated(plan.settings))
     _jax_network()
     check_folder(folder, "--out")
     pool, tested = Pool(plan.folders, lam=plan.settings.lam), Pool(plan.folders, held_out=True)

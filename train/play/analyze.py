@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.base.bounds import One
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from rlgo.features.weights import Weights, show
 from rlgo.go.board import BLACK
@@ -119,7 +119,7 @@ def analyze(game: Game, player: Player) -> Analysis:
     ------
     RlgoError : if the game is over, or the player does not support its board size.
     """
-    One(Game).check("game", game)
+    check("game", game, Game)
     check_player("player", player)
     if game.is_over():
         raise RlgoError("the game is over: expected a position before its end; choose one with --move N")

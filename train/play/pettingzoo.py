@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rlgo.base.bounds import OrNone
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, shown
-from rlgo.base.settings import COUNT, DEFAULT_KOMI, DEFAULT_SIZE
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, Count
 from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.coords import from_row_col, to_row_col
 from rlgo.go.draw import board_text, colors_of
@@ -123,7 +123,7 @@ class raw_env(AECEnv):
             raise RlgoError(f"render_mode = {shown(render_mode)}: expected one of {', '.join(_RENDER_MODES)}, or None")
         if render_mode == "rgb_array":
             need_matplotlib()
-        max_moves = OrNone(COUNT).check("max_moves", max_moves)
+        max_moves = check("max_moves", max_moves, Count | None)
         self.game = Game(size, komi)
         self.render_mode = render_mode
         self.max_moves = most_moves(size) if max_moves is None else max_moves

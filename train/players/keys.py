@@ -1,27 +1,27 @@
 """The keys of players, and the player that they make.
 
 Start reading at `Keys`, then `TdSearchKeys`. Keys that are settings of an algorithm are declared there (see
-`train.settings.group`), the others here. The tree search family is in `tree_keys.py`, the syntax of specs in `spec.py`.
+`train.settings.Group`), the others here. The tree search family is in `tree_keys.py`, the syntax of specs in `spec.py`.
 To add a player, derive a class from `Keys` and `register` it.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections import UserDict
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from rlgo.base.bounds import Needs, needs
+from rlgo.base.checks import Key, Needs, name_of, needs
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import SHIPPED_NETWORKS, SHIPPED_POLICIES
-from rlgo.base.settings import AT_LEAST_0, COUNT, PROBABILITY, SEED, SHARINGS, THREADS, Learning, Policy
+from rlgo.base.settings import Count, Learning, NonNegative, Policy, Probability, SeedNumber, Sharing, Threads
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, find_weights, load_weights
 from rlgo.go.board import new_board
 from rlgo.learning.value import ValueFunction
-from rlgo.moves.rollout import DefaultPolicy
+from rlgo.moves.rollout import DEFAULT_POLICIES, SOFTMAX_POLICY, DefaultPolicy
 from rlgo.moves.softmax_policy import Tables, load_softmax_policy
 from rlgo.network.conv_network import ConvNetwork, load_network
 from rlgo.play.player import GreedyPlayer, Player, RandomPlayer, Seed
@@ -32,18 +32,7 @@ from rlgo.search.td_search import Simulation, TdSearch
 from rlgo.search.two_phase import TwoPhase
 from train import settings
 from train.players.loading import loaded
-from train.settings import (
-    Count,
-    GroupedSection,
-    OneOf,
-    Sizes,
-    SizesOrNone,
-    Windows,
-    Within,
-    group,
-    key,
-    section,
-)
+from train.settings import Group, Section, Sizes, SizesOrNone, Windows
 
 
 def default_of(function: Callable[..., Any], argument: str) -> Any:
@@ -56,17 +45,7 @@ def default_of(function: Callable[..., Any], argument: str) -> Any:
 # ---------------------------------------------------------------------------------------------
 
 
-class _Players(UserDict[str, Any]):
-    """Players by name: the keys of each, or a function that makes them when they are first asked for."""
-
-    def __getitem__(self, name: str) -> type[Keys]:
-        if not isinstance(self.data[name], type):
-            self.data[name] = self.data[name]()
-        found: type[Keys] = self.data[name]
-        return found
-
-
-PLAYERS: MutableMapping[str, type[Keys]] = _Players()
+PLAYERS: dict[str, type[Keys]] = {}
 """All players by name; in addition, ``gtp:COMMAND`` runs an external engine."""
 
 _KeysType = TypeVar("_KeysType", bound="type[Keys]")
@@ -77,22 +56,14 @@ def register(name: str) -> Callable[[_KeysType], _KeysType]:
 
     def add(cls: _KeysType) -> _KeysType:
         cls.name = name
-        PLAYERS[name] = made = section(cls)
-        return made
+        PLAYERS[name] = cls
+        return cls
 
     return add
 
 
-def register_later(name: str, make: Callable[[], type[Keys]]) -> None:
-    """Register a player under this name, whose keys are made when they are first asked for.
-
-    A section takes 10 ms to make, and most commands need one player or two.
-    """
-    PLAYERS[name] = make  # type: ignore[assignment]
-
-
-@section
-class Keys(GroupedSection):
+@dataclass(frozen=True)
+class Keys(Section):
     """The keys of one kind of player.
 
     Attributes
@@ -110,9 +81,7 @@ class Keys(GroupedSection):
     levels: ClassVar[dict[int, dict[str, Any]]] = {}
     own: ClassVar[tuple[str, ...]] = ()
 
-    seed: Annotated[int, Within(SEED)] | None = key(
-        None, "Seed of the player's random numbers; by default, the game sets it."
-    )
+    seed: Annotated[SeedNumber | None, Key("Seed of the player's random numbers; by default, the game sets it.")] = None
 
     def stand_in(self) -> str:
         """Return the name of the player that plays in place of this one, with the keys given; "" if none does."""
@@ -123,33 +92,35 @@ class Keys(GroupedSection):
         raise NotImplementedError
 
 
-# Lists and words that several players share.
-CountOrNone = Annotated[Count, Within(COUNT)] | Literal["none"]
-Workers = Annotated[int, Within(THREADS)]
-Probability = Annotated[float, Within(PROBABILITY)]
-Seconds = Annotated[float, Within(AT_LEAST_0)]
+# Types and words that several players share.
+CountOrNone = Count | Literal["none"]
 
 SECONDS = "Seconds per move; 0: only the other limits apply."
 SIMULATIONS = "Simulations per move; none: as many as the time allows, which is the default if `seconds` is given."
-POLICY_FILE = key(
-    "",
-    "The file of a softmax policy, see `rlgo playouts`; empty: the shipped one.",
-    implies={"default_policy": "softmax"},
-)
-WEIGHTS = key(
-    "", "A weight file, or the name of shipped weights; empty: the shipped ones of the most games, 9x9-100M on 9x9."
-)
+PolicyFile = Annotated[
+    settings.Path,
+    Key(
+        "The file of a softmax policy, see `rlgo playouts`; empty: the shipped one.",
+        implies={"default_policy": "softmax"},
+    ),
+]
+WeightsName = Annotated[
+    settings.Shipped,
+    Key("A weight file, or the name of shipped weights; empty: the shipped ones of the most games, 9x9-100M on 9x9."),
+]
 RESIGN = "Resign if the best move's probability of winning is below this."
 
 
 def default_policy_of(keys: Any) -> DefaultPolicy:
     """Return the default policy that a player's keys describe; RlgoError for a bad file."""
-    if keys.default_policy == "softmax":
+    policy: DefaultPolicy = keys.rollout
+    if policy.kind == SOFTMAX_POLICY:
         tables = loaded(_load_tables, SHIPPED_POLICIES.find(keys.policy_file or "9x9"))
-        return type(keys).rollout.read(keys, softmax=tables)
+        return policy._replace(softmax=tables)
     if keys.policy_file:
-        raise RlgoError(f"policy_file cannot be combined with default_policy = {keys.default_policy}")
-    return keys.rollout
+        name = name_of(policy.kind, DEFAULT_POLICIES)
+        raise RlgoError(f"policy_file cannot be combined with default_policy = {name}")
+    return policy
 
 
 def _load_tables(file: Path) -> Tables:
@@ -182,6 +153,7 @@ def own_network(name: str) -> ConvNetwork:
 
 
 @register("random")
+@dataclass(frozen=True)
 class RandomKeys(Keys):
     """Uniformly random sensible moves."""
 
@@ -191,11 +163,14 @@ class RandomKeys(Keys):
 
 
 @register("greedy")
+@dataclass(frozen=True)
 class GreedyKeys(Keys):
     """One-ply search on learned weights (TD paper, Section 3.2)."""
 
-    weights: settings.Shipped = WEIGHTS
-    epsilon: Probability = key(default_of(GreedyPlayer, "epsilon"), "Probability of a uniformly random move.")
+    weights: WeightsName = ""
+    epsilon: Annotated[Probability, Key("Probability of a uniformly random move.")] = default_of(
+        GreedyPlayer, "epsilon"
+    )
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the greedy player; its kernels are compiled now, not while a clock runs."""
@@ -205,10 +180,11 @@ class GreedyKeys(Keys):
 
 
 @register("network")
+@dataclass(frozen=True)
 class NetworkKeys(Keys):
     """The policy of a network, one evaluation a move, without any search."""
 
-    network: settings.Shipped = key("", "A network file of `rlgo network`, or the name of a shipped one.")
+    network: Annotated[settings.Shipped, Key("A network file of `rlgo network`, or the name of a shipped one.")] = ""
 
     def make(self, size: int, seed: Seed) -> Player:  # noqa: ARG002  (it draws nothing)
         """Make the player; its kernels are compiled now, not while a clock runs."""
@@ -227,30 +203,31 @@ NOT_OF_SEARCH = ("plies", "update", "normalise", "averaging")  # settings of `Le
 
 
 @register("td_search")
+@dataclass(frozen=True)
 class TdSearchKeys(Keys):
     """TD search (TD paper, Section 4)."""
 
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
 
-    simulations: CountOrNone = key(default_of(TdSearch, "simulations"), SIMULATIONS, aliases="sims")
-    seconds: Seconds = key(0.0, SECONDS)
-    sizes: Sizes = key(
-        default_of(TdSearch, "sizes"), "Window sizes of the local shape features, such as 1+2.", "tdsearch_shapes"
+    simulations: Annotated[CountOrNone, Key(SIMULATIONS, aliases="sims")] = default_of(TdSearch, "simulations")
+    seconds: Annotated[NonNegative, Key(SECONDS)] = 0.0
+    sizes: Annotated[Sizes, Key("Window sizes of the local shape features, such as 1+2.", "tdsearch_shapes")] = (
+        default_of(TdSearch, "sizes")
     )
-    windows: Windows = key(
-        default_of(TdSearch, "windows"), "Its other windows, such as 2x3+atari plus.", aliases="liberties"
+    windows: Annotated[Windows, Key("Its other windows, such as 2x3+atari plus.", aliases="liberties")] = default_of(
+        TdSearch, "windows"
     )
-    simulation: Simulation = group(Simulation())
-    learning: Learning = group(td_search.LEARNING, without=NOT_OF_SEARCH)
-    policy: Policy = group(td_search.POLICY, "epsilon")
-    rollout: DefaultPolicy = group(DefaultPolicy())
-    policy_file: settings.Path = POLICY_FILE
-    reset: bool = key(default_of(TdSearch, "reset"), "Forget everything before each move.", "temporality")
-    delay: Annotated[int, Within(td_search.DELAY)] = key(
-        default_of(TdSearch, "delay"), "Play by the value function of this many own moves ago.", "temporality"
+    simulation: Annotated[Simulation, Group()] = Simulation()
+    learning: Annotated[Learning, Group(without=NOT_OF_SEARCH)] = td_search.LEARNING
+    policy: Annotated[Policy, Group("epsilon")] = td_search.POLICY
+    rollout: Annotated[DefaultPolicy, Group()] = DefaultPolicy()
+    policy_file: PolicyFile = ""
+    reset: Annotated[bool, Key("Forget everything before each move.", "temporality")] = default_of(TdSearch, "reset")
+    delay: Annotated[td_search.Delay, Key("Play by the value function of this many own moves ago.", "temporality")] = (
+        default_of(TdSearch, "delay")
     )
-    workers: Workers = key(default_of(TdSearch, "workers"), "Threads.")
-    resign: Probability = key(default_of(TdSearch, "resign"), RESIGN)
+    workers: Annotated[Threads, Key("Threads.")] = default_of(TdSearch, "workers")
+    resign: Annotated[Probability, Key(RESIGN)] = default_of(TdSearch, "resign")
 
     def _search(self) -> dict[str, Any]:
         """Return the arguments that `TdSearch` and `Dyna2` share."""
@@ -274,16 +251,17 @@ class TdSearchKeys(Keys):
 
 
 @register("table_search")
+@dataclass(frozen=True)
 class TableSearchKeys(Keys):
     """TD search with table look-up: greedy Monte-Carlo tree search (TD paper, Section 4.3)."""
 
-    simulations: Annotated[Count, Within(table_search.TABLE_SIMULATIONS)] = key(
-        default_of(table_search.TableSearch, "simulations"), "Simulations per move.", aliases="sims"
+    simulations: Annotated[table_search.TableSimulations, Key("Simulations per move.", aliases="sims")] = default_of(
+        table_search.TableSearch, "simulations"
     )
-    learning: table_search.TableLearning = group(table_search.MONTE_CARLO)
-    policy: Policy = group(table_search.GREEDY, "epsilon", epsilon={"experiments": ""})
-    rollout: DefaultPolicy = group(DefaultPolicy(), "kind")
-    policy_file: settings.Path = POLICY_FILE
+    learning: Annotated[table_search.TableLearning, Group()] = table_search.MONTE_CARLO
+    policy: Annotated[Policy, Group("epsilon", epsilon={"experiments": ""})] = table_search.GREEDY
+    rollout: Annotated[DefaultPolicy, Group("kind")] = DefaultPolicy()
+    policy_file: PolicyFile = ""
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the table search."""
@@ -297,38 +275,48 @@ _OF_LONG_TERM: Any = {"experiments": "", "needs": _LEARNS, "implies": {}}
 
 
 @register("dyna2")
+@dataclass(frozen=True)
 class Dyna2Keys(TdSearchKeys):
     """Dyna-2: a long-term memory, and TD search as its short-term memory (TD paper, Section 5)."""
 
-    sizes: SizesOrNone = key(
-        (1, 2, 3), "Window sizes of the short-term memory, such as 1+2; none: no short-term memory (the greedy player)."
+    sizes: Annotated[
+        SizesOrNone,
+        Key("Window sizes of the short-term memory, such as 1+2; none: no short-term memory (the greedy player)."),
+    ] = (1, 2, 3)
+    learning: Annotated[Learning, Group(without=NOT_OF_SEARCH, value={"needs": needs("long_term", "none")})] = (
+        dyna2.SHORT_LEARNING
     )
-    learning: Learning = group(dyna2.SHORT_LEARNING, without=NOT_OF_SEARCH, value={"needs": needs("long_term", "none")})
-    sharing: Annotated[str, OneOf(*SHARINGS)] = key(
-        default_of(dyna2.Dyna2, "sharing"),
-        "Weight sharing of the short-term memory. Anything but none keeps the memories apart, which is slower.",
+    sharing: Annotated[
+        Sharing,
+        Key("Weight sharing of the short-term memory. Anything but none keeps the memories apart, which is slower."),
+    ] = default_of(dyna2.Dyna2, "sharing")
+    apart: Annotated[bool, Key("Keep the memories apart in any case.")] = default_of(dyna2.Dyna2, "apart")
+    long_term: Annotated[
+        settings.Memory,
+        Key(
+            "The long-term memory: a weight file; empty: the shipped ones of the most games; none: no long-term "
+            "memory.",
+            "dyna2",
+            aliases="long",
+        ),
+    ] = ""
+    long_learn: Annotated[bool, Key("Let the long-term memory learn from each game that is played.")] = False
+    long_learning: Annotated[
+        Learning,
+        Group(
+            "alpha",
+            "lambda_",
+            alpha={"name": "long_alpha", "meaning": "Step size of the long-term memory.", **_OF_LONG_TERM},
+            lambda_={"name": "long_lambda", "meaning": "Trace decay of the long-term memory.", **_OF_LONG_TERM},
+        ),
+    ] = dyna2.LONG_LEARNING
+    long_epsilon: Annotated[Probability, Key("Probability of a random move in the real game.")] = default_of(
+        dyna2.Dyna2, "long_epsilon"
     )
-    apart: bool = key(default_of(dyna2.Dyna2, "apart"), "Keep the memories apart in any case.")
-    long_term: settings.Memory = key(
-        "",
-        "The long-term memory: a weight file; empty: the shipped ones of the most games; none: no long-term memory.",
-        "dyna2",
-        aliases="long",
-    )
-    long_learn: bool = key(False, "Let the long-term memory learn from each game that is played.")
-    long_learning: Learning = group(
-        dyna2.LONG_LEARNING,
-        "alpha",
-        "lambda_",
-        alpha={"name": "long_alpha", "meaning": "Step size of the long-term memory.", **_OF_LONG_TERM},
-        lambda_={"name": "long_lambda", "meaning": "Trace decay of the long-term memory.", **_OF_LONG_TERM},
-    )
-    long_epsilon: Probability = key(
-        default_of(dyna2.Dyna2, "long_epsilon"), "Probability of a random move in the real game."
-    )
-    long_save: settings.Path = key(
-        "", "A weight file to write the long-term memory to after each game it learned from; empty: none."
-    )
+    long_save: Annotated[
+        settings.Path,
+        Key("A weight file to write the long-term memory to after each game it learned from; empty: none."),
+    ] = ""
 
     def make_dyna2(self, size: int, seed: Seed) -> dyna2.Dyna2:
         """Make the Dyna-2 search, on its own or as a first phase."""
@@ -356,22 +344,20 @@ class Dyna2Keys(TdSearchKeys):
 # ---------------------------------------------------------------------------------------------
 
 
-@section
+@dataclass(frozen=True)
 class AlphaBetaPhase(Keys):
     """The keys shared by alpha-beta and two-phase search."""
 
-    depth: Annotated[int, Within(alphabeta.DEPTH)] | Literal["none"] = key(
-        default_of(AlphaBeta, "depth"),
-        "Plies; none: as deep as the time allows, which is the default if `seconds` is given.",
-        "alphabeta_depth",
-    )
-    options: alphabeta.Options = group(alphabeta.Options())
-    table_bits: Annotated[int, Within(alphabeta.TABLE_BITS)] = key(
-        default_of(AlphaBeta, "table_bits"),
-        "The transposition table has 2^table_bits entries.",
-        needs=Needs("table = on", lambda keys: keys.table),
-    )
-    workers: Workers = key(default_of(AlphaBeta, "workers"), "Threads.")
+    depth: Annotated[
+        alphabeta.Depth | Literal["none"],
+        Key("Plies; none: as deep as the time allows, which is the default if `seconds` is given.", "alphabeta_depth"),
+    ] = default_of(AlphaBeta, "depth")
+    options: Annotated[alphabeta.Options, Group()] = alphabeta.Options()
+    table_bits: Annotated[
+        alphabeta.TableBits,
+        Key("The transposition table has 2^table_bits entries.", needs=Needs("table = on", lambda keys: keys.table)),
+    ] = default_of(AlphaBeta, "table_bits")
+    workers: Annotated[Threads, Key("Threads.")] = default_of(AlphaBeta, "workers")
 
     def _alphabeta(self) -> dict[str, Any]:
         """Return the arguments that `AlphaBeta` and `TwoPhase` share."""
@@ -384,13 +370,14 @@ class AlphaBetaPhase(Keys):
 
 
 @register("alphabeta")
+@dataclass(frozen=True)
 class AlphaBetaKeys(AlphaBetaPhase):
     """Alpha-beta on learned weights (TD paper, Section 3.3.5)."""
 
     limits: ClassVar[tuple[str, ...]] = ("depth", "seconds")
 
-    weights: settings.Shipped = WEIGHTS
-    seconds: Seconds = key(0.0, SECONDS)
+    weights: WeightsName = ""
+    seconds: Annotated[NonNegative, Key(SECONDS)] = 0.0
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the alpha-beta player."""
@@ -400,6 +387,7 @@ class AlphaBetaKeys(AlphaBetaPhase):
 
 
 @register("two_phase")
+@dataclass(frozen=True)
 class TwoPhaseKeys(AlphaBetaPhase, Dyna2Keys):
     """Dyna-2, then alpha-beta on what it learned (TD paper, Section 6.1); they share the time evenly."""
 

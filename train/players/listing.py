@@ -11,15 +11,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rlgo.base.bounds import Key
 from rlgo.base.errors import RlgoError, nearest
 from rlgo.base.files import read_text
 from rlgo.base.resources import config_path, list_configs
-from train.config import SECTIONS, TournamentConfig, load_config, read_toml, section_from
+from train.config import SECTIONS, TournamentConfig, load_config, read_toml
 from train.players.keys import PLAYERS, Keys
 from train.players.python_players import entry_point_names
 from train.players.spec import find_player
-from train.settings import Section, expected, note_of, spelled, to_toml_value
+from train.settings import Section, Setting, section_from, spelled, to_toml_value
 
 _WIDTH = 80  # columns of a terminal
 _INDENT = "    "
@@ -70,27 +69,26 @@ def player_keys(name: str) -> tuple[KeyRow, ...]:
     """List every key of a player; for an unknown name, the RlgoError suggests the nearest player."""
     kind = find_player(name)
     rows = []
-    for key, field in kind.fields().items():
-        short = tuple(alias for alias, full in kind.aliases.items() if full == key and spelled(key) != alias)
-        note = note_of(field)
+    for key, setting in kind.all_keys().items():
+        short = tuple(alias for alias, full in kind.aliases().items() if full == key and spelled(key) != alias)
         rows.append(
             KeyRow(
                 spelled(key),
                 short,
-                _written(field.default),
-                expected(field),
-                " ".join([note.meaning, *_conditions(kind, key, note)]),
-                tuple(note.experiments.split()),
+                _written(setting.default),
+                setting.expected,
+                " ".join([setting.key.meaning, *_conditions(kind, setting)]),
+                tuple(setting.key.experiments.split()),
             )
         )
     return (*rows[1:], rows[0])  # the seed, which all players have, comes last
 
 
-def _conditions(kind: type[Keys], key: str, note: Key) -> Iterator[str]:
+def _conditions(kind: type[Keys], setting: Setting) -> Iterator[str]:
     """Describe what a key needs and what it implies."""
-    if note.needs is not None:
-        yield f"Needs {note.needs.words}."
-    implied = [f"{other} = {_written(value)}" for other, value in kind.implied.get(key, {}).items()]
+    if setting.key.needs is not None:
+        yield f"Needs {setting.key.needs.words}."
+    implied = [f"{other} = {_written(value)}" for other, value in kind.implications().get(setting.name, {}).items()]
     if implied:
         yield f"Implies {', '.join(implied)}."
 
@@ -258,10 +256,11 @@ def _tournament_text(path: Path) -> str:
 def _section_text(name: str, values: Section) -> list[str]:
     """Write out a table with the meaning of every key."""
     lines = [*_wrapped(str(values.__doc__), "# "), f"[{name}]"]
-    for key, field in values.fields().items():
-        value = getattr(values, key)
-        lines += _wrapped(f"{field.description} ({_sentence(expected(field))})", "# ")
-        default = "" if value == field.default else f"  # default: {to_toml_value(field.default)}"
+    written = values.values()
+    for key, setting in values.all_keys().items():
+        value = written[key]
+        lines += _wrapped(f"{setting.key.meaning} ({_sentence(setting.expected)})", "# ")
+        default = "" if value == setting.default else f"  # default: {to_toml_value(setting.default)}"
         lines += [f"{spelled(key)} = {to_toml_value(value)}{default}"]
     return lines
 

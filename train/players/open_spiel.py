@@ -13,7 +13,7 @@ Importing this module raises an RlgoError if OpenSpiel is missing; install it wi
 
 from __future__ import annotations
 
-from rlgo.base.bounds import One
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_SIZE
 from rlgo.compiler.jit import seed_sequence
@@ -58,7 +58,7 @@ class PlayerBot(pyspiel.Bot):
         RlgoError if that is not go, has a handicap, or a board size that rlgo or the player does not support.
         """
         super().__init__()
-        One(pyspiel.Game).check("game", game)
+        check("game", game, pyspiel.Game)
         check_player("player", player)
         self.player = player
         self._prepare(game)

@@ -16,16 +16,17 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
+from rlgo.base.checks import Key
 from rlgo.base.errors import RlgoError, cut, nearest, shown
 from rlgo.play.player import Player, Seed, check_player
 from train.players.keys import Keys
 from train.players.loading import note_file
-from train.settings import key, section
 
 GROUP = "rlgo.players"
 _GIVEN = ("size", "seed")  # arguments that are no keys
@@ -73,11 +74,11 @@ def _keys_of(name: str) -> type[Keys]:
             raise RlgoError(f"player {name}: argument {parameter.name}: expected a default, so that it can be a key")
         kind = hints.get(parameter.name, type(parameter.default))
         if kind in _TYPES and isinstance(parameter.default, (int, float) if kind is float else kind):
-            types[parameter.name] = kind
-            body[parameter.name] = key(kind(parameter.default), f"The argument {parameter.name} of {name}.")
+            types[parameter.name] = Annotated[kind, Key(f"The argument {parameter.name} of {name}.")]
+            body[parameter.name] = kind(parameter.default)
     given = {argument for argument in _GIVEN if argument in {p.name for p in parameters}}
     body |= {"__annotations__": types, "maker": staticmethod(maker), "make": _maker(name, maker, given, tuple(types))}
-    return section(type("PythonKeys", (Keys,), body | {"name": name}))
+    return dataclass(frozen=True)(type("PythonKeys", (Keys,), body | {"name": name}))
 
 
 def _maker(name: str, maker: Callable[..., Any], given: set[str], fields: tuple[str, ...]) -> Callable[..., Player]:

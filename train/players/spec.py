@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlgo.base.bounds import One
+from rlgo.base.checks import check, not_none, types_of
 from rlgo.base.errors import RlgoError, nearest, shown
 from rlgo.base.resources import config_path
 from rlgo.base.settings import board_size
@@ -32,16 +32,7 @@ from train.players.engines import GtpClient
 from train.players.keys import PLAYERS, Keys
 from train.players.loading import note_file
 from train.players.python_players import is_python, python_keys
-from train.settings import (
-    accepted_types,
-    note_of,
-    parse_count,
-    read_spec_value,
-    refusal,
-    spelled,
-    split_spec,
-    unknown_key,
-)
+from train.settings import parse_count, read_spec_value, spelled, split_spec, unknown_key
 
 _SWITCHES = {"on": True, "true": True, "off": False, "false": False}
 
@@ -60,7 +51,7 @@ def parse_spec(text: str) -> Spec:
     ------
     RlgoError : for an unknown player or key, suggesting the nearest one, and for a value out of range.
     """
-    One(str).check("player", text)
+    check("player", text, str)
     if text.startswith("gtp:"):
         return Spec("gtp", {"command": text.removeprefix("gtp:")})
     name, *parts = split_spec(text)
@@ -103,7 +94,7 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
         return GtpClient(values["command"], size)
     kind = find_player(name)
     seed = values.pop("seed", seed)
-    if One(tuple).check("key", key) and seed is not None:
+    if check("key", key, tuple) and seed is not None:
         parent = seed_sequence(seed)
         seed = np.random.SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, *key))
     try:
@@ -121,7 +112,7 @@ def _keys(kind: type[Keys], values: dict[str, Any], size: int | None = None) -> 
 
     size : of the board; None leaves out what the player has of its own on some boards
     """
-    keys = kind(**{**kind.by_size.get(size or 0, {}), **_with_implied(kind, values)})
+    keys = kind.from_table({**kind.by_size.get(size or 0, {}), **_with_implied(kind, values)})
     if not keys.stand_in():
         return keys
     handed_on = {field: value for field, value in values.items() if field not in kind.own}
@@ -131,7 +122,7 @@ def _keys(kind: type[Keys], values: dict[str, Any], size: int | None = None) -> 
 
 def find_player(name: str) -> type[Keys]:
     """Find the keys of a player by its name, MODULE:CLASS included. RlgoError for an unknown name."""
-    if One(str).check("player", name) in PLAYERS:
+    if check("player", name, str) in PLAYERS:
         return PLAYERS[name]
     if is_python(name):
         return python_keys(name)
@@ -142,9 +133,9 @@ def find_player(name: str) -> type[Keys]:
 def _field(key: str, name: str) -> str:
     """Find the field for a key of a player, by its full name or an alias."""
     kind = find_player(name)
-    field = kind.aliases.get(key, key)
-    if field not in kind.fields():
-        raise RlgoError(f"player {name}: {unknown_key(key, kind.fields(), aliases=kind.aliases)}")
+    field = kind.aliases().get(key, key)
+    if field not in kind.all_keys():
+        raise RlgoError(f"player {name}: {unknown_key(key, kind.all_keys(), aliases=kind.aliases())}")
     return field
 
 
@@ -158,7 +149,7 @@ def _read_part(part: str, name: str) -> tuple[str, Any]:
     field = _field(key, name)
     if not equals or not value:
         raise RlgoError(f"player {name}: {part}: expected {spelled(field)}=VALUE")
-    return key, _parse(read_spec_value(value), accepted_types(find_player(name).fields()[field]))
+    return key, _parse(read_spec_value(value), types_of(not_none(find_player(name).all_keys()[field].kind)))
 
 
 def _with_implied(kind: type[Keys], values: dict[str, Any]) -> dict[str, Any]:
@@ -166,7 +157,7 @@ def _with_implied(kind: type[Keys], values: dict[str, Any]) -> dict[str, Any]:
     if values.get("seconds"):
         values = {**{limit: "none" for limit in kind.limits if limit != "seconds"}, **values}
     implied: dict[str, Any] = {}
-    for given, others in kind.implied.items():
+    for given, others in kind.implications().items():
         implied.update(others if given in values else {})
     return {**implied, **values}
 
@@ -199,9 +190,9 @@ def _checked(name: str, given: Iterable[tuple[str, Any]]) -> tuple[dict[str, str
             raise RlgoError(f"player {name}: {key} {twice}")
         written[field] = key
         try:
-            values[field] = getattr(kind(**{field: value}), field)
-        except RlgoError:
-            raise RlgoError(f"player {name}: {refusal(kind.fields()[field], key, value)}") from None
+            values[field] = kind.all_keys()[field].read(key, value)
+        except RlgoError as error:
+            raise RlgoError(f"player {name}: {error}") from None
     return written, values
 
 
@@ -210,13 +201,15 @@ def _refuse_without_effect(kind: type[Keys], values: dict[str, Any], written: di
 
     written : the keys to check as they are written, by full names
     """
-    keys = _keys(kind, values)
+    try:
+        keys = _keys(kind, values)
+    except RlgoError as error:
+        raise RlgoError(f"player {kind.name}: {error}") from None
     for field, key in written.items():
         if field in kind.own and keys.name != kind.name:
             raise RlgoError(f"player {kind.name}: {key} has no effect here: {keys.name} plays in its place")
-        needs = note_of(kind.fields()[field]).needs
-        if needs is not None and not needs.is_met(keys):
-            raise RlgoError(f"player {kind.name}: {key} has no effect here: it needs {needs.words}")
+        if needed := keys.unmet(field):
+            raise RlgoError(f"player {kind.name}: {key} has no effect here: it needs {needed}")
 
 
 def _at_level(kind: type[Keys], values: dict[str, Any]) -> dict[str, Any]:

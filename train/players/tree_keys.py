@@ -7,23 +7,24 @@ composes the search from them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field
+from annotated_types import Ge, Le
 
 from mcts.leaves import CorrectedValue, LearnedValue, Mixture, NetworkValue, OutsideValue, Playout, Value
-from mcts.outside.onnx import SYMMETRIES, OnnxNetwork
+from mcts.outside.onnx import OnnxNetwork, Symmetries
 from mcts.player import TreeSearch
 from mcts.policies import Puct, confidences
 from mcts.priors import Even, Grandfather, Handcrafted, Mogo, Network, Outside, Patterns, Rlgo, sum_of
 from mcts.priors.stages import Stage
 from mcts.settings import ALGORITHMS, Resources, Search, needs_weights
-from rlgo.base.bounds import Choice, Key, Needs, checked
+from rlgo.base.checks import Choice, Key, Needs, name_of
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import NO_NETWORK, SHIPPED_NETWORKS, SHIPPED_PATTERNS, nearest_size, shipped_calibration
-from rlgo.base.settings import AT_LEAST_0, COUNT, DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, POSITIVE, PROBABILITY, THREADS
+from rlgo.base.settings import DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, Count, NonNegative, Positive, Probability, Threads
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, shipped_weight_sizes
 from rlgo.moves.patterns import Patterns as LearnedPatterns
@@ -35,27 +36,24 @@ from rlgo.play.player import Player, Seed
 from rlgo.search.td_search import TdSearch
 from train import settings
 from train.players.keys import (
-    POLICY_FILE,
     RESIGN,
     SECONDS,
     SIMULATIONS,
     CountOrNone,
     Keys,
-    Probability,
-    Seconds,
+    PolicyFile,
     count_or_none,
     default_of,
     default_policy_of,
     own_network,
     register,
-    register_later,
     seconds_or_none,
     weights_for,
 )
 from train.players.levels import LEVELS
 from train.players.loading import loaded, note_file
 from train.players.spec import make_player
-from train.settings import Count, OneOf, Within, group, key, nested_spec, section
+from train.settings import Group, nested_spec
 
 _ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
@@ -85,7 +83,9 @@ _LEAF_VALUE = Needs("a leaf_value above 0", lambda keys: keys.leaf_value > 0)
 _KNOWS = Needs("a heuristic or a network", lambda keys: keys.heuristic != "none" or keys.network != NO_NETWORK)
 _CONFIDENCE = Needs(
     "a confidence in H (prior_n) of at least 1",
-    lambda keys: keys.heuristic == "none" or max(confidences(keys.policy)) > 0 or isinstance(keys.policy, Puct),
+    lambda keys: (
+        keys.heuristic == "none" or hasattr(keys, "c_puct") or max(keys.prior_n, getattr(keys, "prior_n_amaf", 0)) > 0
+    ),
 )
 _PATTERNS = Needs(
     "a heuristic with learned patterns and no prior_search",
@@ -93,7 +93,6 @@ _PATTERNS = Needs(
 )
 
 
-@checked
 class PriorKeys(NamedTuple):
     """Prior knowledge by flat keys."""
 
@@ -107,13 +106,11 @@ class PriorKeys(NamedTuple):
         ),
     ] = 0
     patterns_after: Annotated[
-        int,
-        COUNT,
+        Count,
         Key("Visits of a node before learned patterns replace handcrafted values in H.", needs=_PATTERNS),
     ] = 1
     network_after: Annotated[
-        int,
-        COUNT,
+        Count,
         Key(
             "Visits of a node before an rlgo network replaces patterns and handcrafted values in H; 1: as soon as it "
             "is added.",
@@ -121,25 +118,20 @@ class PriorKeys(NamedTuple):
         ),
     ] = 16
     policy_scale: Annotated[
-        float,
-        POSITIVE,
+        Positive,
         Key(
             "Scale s of H = sigma(s log(n P(a)) - t), from the probability of a move to its value; for PUCT, P(a) is "
             "softmax(x / s), where H = sigma(x)."
         ),
     ] = 0.4
-    policy_shift: Annotated[float, AT_LEAST_0, Key("Shift t of H = sigma(s log(n P(a)) - t), what any move costs.")] = (
-        0.4
-    )
+    policy_shift: Annotated[NonNegative, Key("Shift t of H = sigma(s log(n P(a)) - t), what any move costs.")] = 0.4
 
 
-@checked
 class LeafKeys(NamedTuple):
     """What a simulation is worth, by flat keys."""
 
     leaf_value: Annotated[
-        float,
-        PROBABILITY,
+        Probability,
         Key(
             "The share of V of the position where the tree ends in the outcome of each simulation: V of the network "
             "or, without one, of the weights.",
@@ -147,16 +139,14 @@ class LeafKeys(NamedTuple):
         ),
     ] = 0.0
     leaf_fade: Annotated[
-        float, PROBABILITY, Key("The part of `leaf_value` that is lost as the board fills up.", needs=_LEAF_VALUE)
+        Probability, Key("The part of `leaf_value` that is lost as the board fills up.", needs=_LEAF_VALUE)
     ] = 0.0
     leaf_tempo: Annotated[
-        float,
-        AT_LEAST_0,
+        NonNegative,
         Key("Tempo bonus in V of that position, before the logistic function.", needs=_LEAF_VALUE),
     ] = 0.0
     network_value: Annotated[
-        float,
-        PROBABILITY,
+        Probability,
         Key(
             "How far an rlgo network corrects V in `leaf_value`, from 0, not at all, to 1: there, V is the network's.",
             needs=_OWN,
@@ -189,26 +179,30 @@ def _named(heuristic: str, scale: float, shift: float) -> tuple[Any, ...]:
 # ---------------------------------------------------------------------------------------------
 
 
-@section
+@dataclass(frozen=True)
 class SimulationKeys(Keys):
     """The keys shared by the whole family."""
 
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
     best_weights: ClassVar[dict[int, str]] = {}  # by board size, if not those of the best greedy player
+    if TYPE_CHECKING:
+        policy: Any = None  # the tree policy, whose keys each algorithm adds
 
-    simulations: CountOrNone = key(default_of(TreeSearch, "simulations"), SIMULATIONS, aliases="sims")
-    seconds: Seconds = key(0.0, SECONDS)
-    rollout: DefaultPolicy = group(DefaultPolicy())
-    policy_file: settings.Path = POLICY_FILE
-    weights: settings.Shipped = key(
-        "",
-        "The weights, where needed: a file, or the name of shipped weights; empty: the shipped ones of the most games, "
-        "9x9-100M on 9x9, but 9x9-liberties-5M for `mc_rave_patterns`.",
-    )
-    playout: Playout = group(Playout())
-    growth: Search = group(Search(), "virtual_loss")
-    resources: Resources = group(Resources(), without=("memory_mb", "reuse", "batch", "batch_ms"))
-    resign: Probability = key(default_of(TreeSearch, "resign"), RESIGN)
+    simulations: Annotated[CountOrNone, Key(SIMULATIONS, aliases="sims")] = default_of(TreeSearch, "simulations")
+    seconds: Annotated[NonNegative, Key(SECONDS)] = 0.0
+    rollout: Annotated[DefaultPolicy, Group()] = DefaultPolicy()
+    policy_file: PolicyFile = ""
+    weights: Annotated[
+        settings.Shipped,
+        Key(
+            "The weights, where needed: a file, or the name of shipped weights; empty: the shipped ones of the most "
+            "games, 9x9-100M on 9x9, but 9x9-liberties-5M for `mc_rave_patterns`."
+        ),
+    ] = ""
+    playout: Annotated[Playout, Group()] = Playout()
+    growth: Annotated[Search, Group("virtual_loss")] = Search()
+    resources: Annotated[Resources, Group(without=("memory_mb", "reuse", "batch", "batch_ms"))] = Resources()
+    resign: Annotated[Probability, Key(RESIGN)] = default_of(TreeSearch, "resign")
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the tree search."""
@@ -258,42 +252,54 @@ class SimulationKeys(Keys):
         return None
 
 
-@section
+@dataclass(frozen=True)
 class TreeKeys(SimulationKeys):
     """The keys shared by the algorithms with a tree."""
 
-    growth: Search = group(Search())
-    prior: PriorKeys = group(PriorKeys())
-    leaf: LeafKeys = group(LeafKeys())
-    resources: Resources = group(Resources(), batch={"needs": _ONNX}, batch_ms={"needs": _ONNX})
-    patterns: settings.Shipped = key(
-        "",
-        "Learned patterns, where needed: a file, or the name of shipped ones; empty: the ones shipped for this size or "
-        "the nearest.",
-    )
-    prior_search: settings.FirstPhase = key(
-        "",
-        "Two phases: a td_search or dyna2 player that learns before each search, whose value is the heuristic rlgo. "
-        "Its file, or its spec with semicolons in place of commas.",
-        "two_phase_mcts",
-        aliases="first",
-    )
-    network: settings.ShippedOrNone = key(
-        NO_NETWORK,
-        "A network file of `rlgo network`, or the name of a shipped one, compiled into the search; or an ONNX file "
-        "whose network gives policies, values or both (needs rlgo[onnx]): `evaluator` tells which of them are used, "
-        "and a leaf_value of 0 becomes 0.5 if values are.",
-    )
-    evaluator: Annotated[str, OneOf("policy", "value", "both")] = key(
-        "both",
-        "What of the network's answers the search uses; with value, the heuristic stays, with policy, V stays that of "
-        "the weights.",
-        needs=_ONNX,
-    )
-    symmetries: Annotated[int, Within(SYMMETRIES)] = key(
-        1, "Average the network over so many of the board's eight symmetries.", needs=_ONNX
-    )
-    network_threads: Annotated[int, Within(THREADS)] = key(1, "Threads of the network.", needs=_ONNX)
+    growth: Annotated[Search, Group()] = Search()
+    prior: Annotated[PriorKeys, Group()] = PriorKeys()
+    leaf: Annotated[LeafKeys, Group()] = LeafKeys()
+    resources: Annotated[Resources, Group(batch={"needs": _ONNX}, batch_ms={"needs": _ONNX})] = Resources()
+    patterns: Annotated[
+        settings.Shipped,
+        Key(
+            "Learned patterns, where needed: a file, or the name of shipped ones; empty: the ones shipped for this "
+            "size or the nearest."
+        ),
+    ] = ""
+    prior_search: Annotated[
+        settings.FirstPhase,
+        Key(
+            "Two phases: a td_search or dyna2 player that learns before each search, whose value is the heuristic "
+            "rlgo. Its file, or its spec with semicolons in place of commas.",
+            "two_phase_mcts",
+            aliases="first",
+        ),
+    ] = ""
+    network: Annotated[
+        settings.ShippedOrNone,
+        Key(
+            "A network file of `rlgo network`, or the name of a shipped one, compiled into the search; or an ONNX file "
+            "whose network gives policies, values or both (needs rlgo[onnx]): `evaluator` tells which of them are "
+            "used, and a leaf_value of 0 becomes 0.5 if values are."
+        ),
+    ] = NO_NETWORK
+    evaluator: Annotated[
+        Literal["policy", "value", "both"],
+        Key(
+            "What of the network's answers the search uses; with value, the heuristic stays, with policy, V stays that "
+            "of the weights.",
+            needs=_ONNX,
+        ),
+    ] = "both"
+    symmetries: Annotated[
+        Symmetries, Key("Average the network over so many of the board's eight symmetries.", needs=_ONNX)
+    ] = 1
+    network_threads: Annotated[Threads, Key("Threads of the network.", needs=_ONNX)] = 1
+
+    @property
+    def _heuristic(self) -> str:
+        return name_of(self.prior.heuristic, HEURISTICS)
 
     def _uses(self, what: str) -> bool:
         """Return whether a network in ONNX gives the ``policy``, or the ``value``."""
@@ -303,7 +309,7 @@ class TreeKeys(SimulationKeys):
         growth: Search = self.growth
         policy = self.policy
         if isinstance(policy, Puct):
-            policy = policy._replace(scale=self.policy_scale)
+            policy = policy._replace(scale=self.prior.policy_scale)
         search = growth._replace(policy=policy, prior=self._stages(), leaf=self._leaf())
         if self.network != NO_NETWORK and not self._has_effect(search):
             raise RlgoError(
@@ -320,33 +326,37 @@ class TreeKeys(SimulationKeys):
 
     def _stages(self) -> tuple[Stage, ...]:
         """Return the stages of prior knowledge."""
-        scale, shift = self.policy_scale, self.prior.policy_shift
+        scale, shift = self.prior.policy_scale, self.prior.policy_shift
         if self._uses("policy"):
             return (Stage(Outside(scale, shift)),)
-        named = _named(self.heuristic, scale, shift)
+        named = _named(self._heuristic, scale, shift)
         stages = [Stage(sum_of(*named))] if named else []
-        after = 1 if self.prior_search else self.patterns_after
-        if "patterns" in self.heuristic and after > 1:
+        after = 1 if self.prior_search else self.prior.patterns_after
+        if "patterns" in self._heuristic and after > 1:
             early = (*(part for part in named if isinstance(part, Rlgo)), Handcrafted())
             stages = [Stage(sum_of(*early)), Stage(sum_of(*named), after)]
         if is_own_network(self.network):
             learned = (part for part in named if isinstance(part, Rlgo))
-            after = 1 if self.prior_search else self.network_after
+            after = 1 if self.prior_search else self.prior.network_after
             stages = [stage for stage in stages if stage.after < after]
             stages.append(Stage(sum_of(*learned, Network(scale, shift)), after))
         return tuple(stages)
 
     def _leaf(self) -> Any:
         """Return what a simulation is worth."""
-        share: float = self.leaf_value
-        value: Any = LearnedValue(self.leaf_tempo)
+        share: float = self.leaf.leaf_value
+        value: Any = LearnedValue(self.leaf.leaf_tempo)
         if self._uses("value"):
             share, value = share or _ALPHAGO_SHARE, OutsideValue()
-        elif is_own_network(self.network) and self.network_value > 0:
-            value = NetworkValue() if self.network_value == 1 else CorrectedValue(self.leaf_tempo, self.network_value)
-        if not self.playouts:
+        elif is_own_network(self.network) and self.leaf.network_value > 0:
+            value = (
+                NetworkValue()
+                if self.leaf.network_value == 1
+                else CorrectedValue(self.leaf.leaf_tempo, self.leaf.network_value)
+            )
+        if not self.leaf.playouts:
             return Value(value)
-        return Mixture(share, value, self.leaf_fade, self.playout) if share else self.playout
+        return Mixture(share, value, self.leaf.leaf_fade, self.playout) if share else self.playout
 
     def _load_network(self) -> OnnxNetwork | ConvNetwork | None:
         if self.network == NO_NETWORK:
@@ -370,22 +380,24 @@ class TreeKeys(SimulationKeys):
         return search
 
     def _load_patterns(self, size: int) -> LearnedPatterns | None:
-        if "patterns" not in self.heuristic or self._uses("policy"):
+        if "patterns" not in self._heuristic or self._uses("policy"):
             if self.patterns:
-                raise RlgoError(f"patterns = {self.patterns}: not used with heuristic = {self.heuristic}")
+                raise RlgoError(f"patterns = {self.patterns}: not used with heuristic = {self._heuristic}")
             return None
         return loaded(load_patterns, SHIPPED_PATTERNS.find(self.patterns, size))
 
 
-@section
+@dataclass(frozen=True)
 class CalibratedKeys(TreeKeys):
     """The keys of players whose values are shown as chances of winning."""
 
-    calibration: settings.Path = key(
-        "",
-        "What turns its values into chances of winning: a file of `rlgo games calibrate`, none, or empty for the "
-        "shipped one of this size or the nearest.",
-    )
+    calibration: Annotated[
+        settings.Path,
+        Key(
+            "What turns its values into chances of winning: a file of `rlgo games calibrate`, none, or empty for the "
+            "shipped one of this size or the nearest."
+        ),
+    ] = ""
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the tree search, with its calibration."""
@@ -396,7 +408,7 @@ class CalibratedKeys(TreeKeys):
         return player
 
 
-@section
+@dataclass(frozen=True)
 class PatternKeys(CalibratedKeys):
     """The keys of `mc_rave_patterns`."""
 
@@ -411,7 +423,7 @@ class PatternKeys(CalibratedKeys):
     }
 
 
-@section
+@dataclass(frozen=True)
 class EngineKeys(CalibratedKeys):
     """The keys of the default engine, `rlgo`."""
 
@@ -424,16 +436,19 @@ class EngineKeys(CalibratedKeys):
         for size in range(MIN_SIZE, MAX_SIZE + 1)
     }
 
-    simulations: CountOrNone = key("none", SIMULATIONS, aliases="sims")
-    seconds: Seconds = key(1.0, SECONDS)
-    network: settings.ShippedOrNone = key(
-        f"{DEFAULT_SIZE}x{DEFAULT_SIZE}",
-        "A network file of `rlgo network`, the name of a shipped one, or an ONNX file (needs rlgo[onnx]); none: "
-        "`mc_rave_patterns` plays in its place, with the keys given, but those of PUCT.",
-    )
-    strength: Annotated[int, Field(ge=min(LEVELS), le=max(LEVELS))] | None = key(
-        None, "A level of strength, in place of simulations and seconds: 1 is a beginner, 10 the strongest."
-    )
+    simulations: Annotated[CountOrNone, Key(SIMULATIONS, aliases="sims")] = "none"
+    seconds: Annotated[NonNegative, Key(SECONDS)] = 1.0
+    network: Annotated[
+        settings.ShippedOrNone,
+        Key(
+            "A network file of `rlgo network`, the name of a shipped one, or an ONNX file (needs rlgo[onnx]); none: "
+            "`mc_rave_patterns` plays in its place, with the keys given, but those of PUCT."
+        ),
+    ] = f"{DEFAULT_SIZE}x{DEFAULT_SIZE}"
+    strength: Annotated[
+        Annotated[int, Ge(min(LEVELS)), Le(max(LEVELS))] | None,
+        Key("A level of strength, in place of simulations and seconds: 1 is a beginner, 10 the strongest."),
+    ] = None
 
     def stand_in(self) -> str:
         """Return `mc_rave_patterns`, the strongest player without a network, if there is none."""
@@ -456,30 +471,18 @@ def _register_algorithm(
     prior, leaf : defaults of the flat keys, from which the search of `ALGORITHMS` is composed
     others : further attributes of the class, such as `Keys.by_size`
     """
-
-    def make() -> type[Keys]:
-        policy = ALGORITHMS[name].policy
-        # The scale of PUCT is that of the policy; RAVE is MC-RAVE with one of its schedules.
-        without = ("schedule", "k", "bias") if name == "rave" else ("scale",)
-        body: dict[str, Any] = {
-            "__doc__": summary,
-            "__module__": __name__,
-            "__annotations__": {"policy": type(policy)},
-            "name": name,
-            "policy": group(policy, without=without, **_with_needs(policy)),
-        }
-        if kind is not SimulationKeys:
-            unused = ("policy_shift",) if isinstance(policy, Puct) else ()  # the shift of all actions is no policy
-            body |= {"prior": group(prior, without=unused), "leaf": group(leaf)}
-            body["__annotations__"] |= {"prior": PriorKeys, "leaf": LeafKeys}
-        return section(type(f"{name}_keys", (kind,), body | others))
-
-    register_later(name, make)
-
-
-def _with_needs(policy: Any) -> dict[str, Any]:
-    """Return the conditions of the keys of a tree policy that depend on prior knowledge."""
-    return {field: {"needs": _KNOWS} for field in ("prior_n", "prior_n_amaf") if hasattr(policy, field)}
+    policy = ALGORITHMS[name].policy
+    # The scale of PUCT is that of the policy; RAVE is MC-RAVE with one of its schedules.
+    without = ("schedule", "k", "bias") if name == "rave" else ("scale",)
+    confident = {field: {"needs": _KNOWS} for field in ("prior_n", "prior_n_amaf") if hasattr(policy, field)}
+    hints: dict[str, Any] = {"policy": Annotated[type(policy), Group(without=without, **confident)]}
+    body: dict[str, Any] = {"__doc__": summary, "__module__": __name__, "policy": policy}
+    if kind is not SimulationKeys:
+        unused = ("policy_shift",) if isinstance(policy, Puct) else ()  # the shift of all actions is no policy
+        hints |= {"prior": Annotated[PriorKeys, Group(without=unused)], "leaf": Annotated[LeafKeys, Group()]}
+        body |= {"prior": prior, "leaf": leaf}
+    body["__annotations__"] = hints
+    register(name)(dataclass(frozen=True)(type(f"{name}_keys", (kind,), body | others)))
 
 
 def _heuristic(name: str, **others: Any) -> PriorKeys:
@@ -529,10 +532,11 @@ _register_algorithm(
 
 
 @register("open_spiel")
+@dataclass(frozen=True)
 class OpenSpielKeys(Keys):
     """OpenSpiel's own tree search (needs rlgo[open-spiel])."""
 
-    simulations: Annotated[Count, Field(ge=1, le=10_000_000)] = key(1_000, "Simulations per move.", aliases="sims")
+    simulations: Annotated[int, Ge(1), Le(10_000_000), Key("Simulations per move.", aliases="sims")] = 1_000
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make OpenSpiel's player."""

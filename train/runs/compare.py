@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rlgo.base.bounds import Place
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import FAST_GAMES, SEED
+from rlgo.base.settings import FastGames, SeedNumber
 from rlgo.features.diff import settings
 from rlgo.features.weights import Weights, load_weights
 from rlgo.learning.fast_games import joined
@@ -127,8 +127,8 @@ def compare(
     RlgoError : if a side is neither a run nor a weight file, is damaged, or has another board size.
     KeyboardInterrupt : if Ctrl-C comes during the games between the last weights, which are played first.
     """
-    games, seed = FAST_GAMES.check("games", games), SEED.check("seed", seed)
-    a, b = Place().check("a", a), Place().check("b", b)
+    games, seed = check("games", games, FastGames), check("seed", seed, SeedNumber)
+    a, b = check("a", a, Path), check("b", b, Path)
     left, right = _side(a), _side(b)
     size, komi = left.weights.features.size, left.weights.komi
     if right.weights.features.size != size:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.base.bounds import One, OrNone, Place
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import version
-from rlgo.base.settings import EVEN_COUNT, FAST_GAMES, KOMI, SEED
+from rlgo.base.settings import EvenCount, FastGames, Komi, SeedNumber
 from rlgo.features.weights import Weights, load_weights
 from rlgo.learning.fast_games import compile_matches, play_fast
 from train.arena.elo import PairResult, Ratings, rate, table
@@ -125,9 +125,9 @@ def evaluate(
         for odd numbers of games; if GNU Go is needed and not installed
     KeyboardInterrupt : after Ctrl-C, if too few pairs have played to rate all entrants
     """
-    games, gnugo = FAST_GAMES.check("games", games), EVEN_COUNT.check("gnugo", gnugo)
-    seed, komi = SEED.check("seed", seed), OrNone(KOMI).check("komi", komi)
-    targets = [targets] if isinstance(targets, str | Path) else One(Sequence).check("targets", targets)
+    games, gnugo = check("games", games, FastGames), check("gnugo", gnugo, EvenCount)
+    seed, komi = check("seed", seed, SeedNumber), check("komi", komi, Komi | None)
+    targets = [targets] if isinstance(targets, str | Path) else check("targets", targets, Sequence)
     if gnugo:
         need_gnugo()
     entrants = _entrants(targets)
@@ -208,7 +208,7 @@ def _entrants(targets: Sequence[str | Path]) -> list[Entrant]:
     """Load the weights of all targets; RlgoError as in `evaluate`."""
     paths: dict[Path, Path] = {}
     for target in targets:
-        path = Place().check("targets", target)
+        path = check("targets", target, Path)
         paths.setdefault(path.resolve(), path)
     folders = [path for path in paths.values() if RunFolder(path).exists()]
     entrants: list[Entrant] = []

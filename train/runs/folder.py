@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.base.archive import read_archive, write_archive
-from rlgo.base.bounds import Place
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import TEMPORARY, read_text, write_atomically
 from train.checksums import add_checksum, add_checksum_to_text, verify, verify_text
@@ -61,7 +61,7 @@ class RunFolder:
     """
 
     def __init__(self, path: str | Path):
-        self.path = Place().check("path", path)
+        self.path = check("path", path, Path)
         self.config = self.path / "config.toml"
         self.run_json = self.path / "run.json"
         self.state = self.path / "state.npz"

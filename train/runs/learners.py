@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from rlgo.base.settings import EPSILON_GREEDY
 from rlgo.compiler.jit import compiling
 from rlgo.features.shapes import FeatureSet, make_features
 from rlgo.learning.learner import Learner
@@ -44,7 +45,7 @@ def make_learner(
     kind : the class of the learner, or a function with the same arguments; by default, its workers are threads
     """
     learning, policy = config.learning.rule._replace(games=config.run.games), config.policy.rule
-    if config.policy.kind != "epsilon_greedy":
+    if policy.kind != EPSILON_GREEDY:
         policy = policy._replace(epsilon=0.0)
     arguments = features_of(config), learning, policy, config.board.komi, config.policy.max_moves, seed
     return kind(

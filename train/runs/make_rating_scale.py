@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from rlgo.base.archive import write_archive
-from rlgo.base.bounds import Place
+from rlgo.base.checks import check
 from rlgo.base.files import check_writable
 from rlgo.base.resources import checkpoints_dir
-from rlgo.base.settings import DEFAULT_KOMI, FAST_GAMES, MAX_SIZE, MIN_SIZE, PAIRED_GAMES, SEED, Learning, Policy
+from rlgo.base.settings import DEFAULT_KOMI, MAX_SIZE, MIN_SIZE, FastGames, Learning, PairedGames, Policy, SeedNumber
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, load_weights
 from rlgo.learning.fast_games import compile_matches, play_fast
@@ -60,8 +60,8 @@ def make_rating_scale(path: Path, games: int, gnugo: int, seed: int, *, progress
     ------
     RlgoError : for odd numbers of games, without GNU Go, or if the file cannot be written.
     """
-    path, seed = Place().check("path", path), SEED.check("seed", seed)
-    games, gnugo = FAST_GAMES.check("games", games), PAIRED_GAMES.check("gnugo", gnugo)
+    path, seed = check("path", path, Path), check("seed", seed, SeedNumber)
+    games, gnugo = check("games", games, FastGames), check("gnugo", gnugo, PairedGames)
     need_gnugo()
     check_writable(path, "--make ")
     train_seed, game_seed = np.random.SeedSequence(seed).spawn(2)

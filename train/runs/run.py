@@ -21,10 +21,11 @@ from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
-from rlgo.base.bounds import One
 from rlgo.base.budget import BATCH_SECONDS
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import ELSEWHERE, check_folder
+from rlgo.base.settings import GAME
 from rlgo.features.shapes import FeatureSet
 from rlgo.features.weights import Weights, load_weights, save_weights
 from rlgo.go.rules import check_max_moves
@@ -79,7 +80,7 @@ def train(config: Config, progress: bool = True) -> Result:
     RlgoError : if the run folder exists or cannot be written, the weights diverge, or `run.cluster` cannot be used
     KeyboardInterrupt : after Ctrl-C or SIGTERM, once the run is saved
     """
-    One(Config).check("config", config)
+    check("config", config, Config)
     folder = RunFolder(Path(config.run.out) / config.run.name)
     check_folder(folder.path, hint=f"; {ELSEWHERE}")  # before minutes of compiling
     with learner_of(config, _initial_weights(config)) as learner:
@@ -100,9 +101,10 @@ def _initial_weights(config: Config) -> np.ndarray | None:
             f"run.start = {config.run.start}: expected weights for {expected.name}, "
             f"found weights for {weights.features.name}"
         )
-    if weights.value != config.learning.value:
+    value = config.learning.values()["value"]
+    if weights.value != value:
         raise RlgoError(
-            f"run.start = {config.run.start}: expected weights of a {config.learning.value} value function, as "
+            f"run.start = {config.run.start}: expected weights of a {value} value function, as "
             f"learning.value says, found a {weights.value} one"
         )
     return weights.theta
@@ -161,8 +163,9 @@ def _config_of(folder: RunFolder, games: int | None = None, cluster: str | None 
         key = setting.partition("=")[0]
         if key not in _MAY_CHANGE:
             raise RlgoError(f"{folder.config}: expected {setting} as at the start of the run, to resume it")
-        if key == "run.games" and config.learning.alpha_schedule in ("linear", "exponential"):
-            schedule = f'learning.alpha_schedule = "{config.learning.alpha_schedule}"'
+        schedule = config.learning.values()["alpha_schedule"]
+        if key == "run.games" and schedule in ("linear", "exponential"):
+            schedule = f'learning.alpha_schedule = "{schedule}"'
             raise RlgoError(
                 f"{folder.path}: cannot be extended, because {schedule} ends at run.games = {original.run.games}"
             )
@@ -351,7 +354,7 @@ class _Run:
             games = min(self.config.run.games, -(-done.games // log_every) * log_every)
             raise _Diverged(
                 f"diverged: weights grow without bound after {games:,} games; "
-                f"expected a smaller learning.alpha than {self.config.learning.alpha:g}"
+                f"expected a smaller learning.alpha than {self.config.learning.rule.alpha:g}"
             )
         return seconds
 
@@ -380,7 +383,7 @@ class _Run:
             self.done.measured = games
         if due(run.log_every) and self.done.window:
             if not self.done.window["games"]:
-                result = ", so nothing was learned" if self.config.learning.update == "game" else ""
+                result = ", so nothing was learned" if self.config.learning.rule.update == GAME else ""
                 self.log(
                     f"{games:12,d} games: none of the last {self.done.window['discarded']:,.0f} ended within "
                     f"{check_max_moves(self.config.policy.max_moves, self.config.board.size):,} plies "
@@ -497,7 +500,7 @@ class _Run:
 def _learned(config: Config, folder: RunFolder, games: int, theta: np.ndarray, mean: np.ndarray) -> Weights:
     """Return the weights that a run measures and saves, the last ones or their mean, with its provenance."""
     theta, provenance = mean if config.learning.output == "mean" else theta, _read_provenance(folder)
-    return Weights(features_of(config), theta, config.board.komi, config.learning.value, games, provenance)
+    return Weights(features_of(config), theta, config.board.komi, config.learning.values()["value"], games, provenance)
 
 
 def _scalars(window: dict[str, float], seconds: float, learner: Learner) -> dict[str, float]:

@@ -33,21 +33,22 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.base.bounds import One, OrNone
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import ELSEWHERE, check_folder, make_folder, read_file, write_atomically
 from rlgo.base.resources import config_path
-from rlgo.base.settings import WORKERS
+from rlgo.base.settings import Workers
 from rlgo.features.weights import Weights
 from train import console
 from train.arena.openings import find_openings
 from train.arena.rating_scale import SCALE
-from train.config import Config, SweepConfig, base_of, canonical_key, change, flat, load_config, read_toml, section_from
+from train.config import Config, SweepConfig, base_of, canonical_key, change, flat, load_config, read_toml
 from train.console import command, message
 from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, jobs_for, run_name, train_all
 from train.runs.folder import RunFolder
 from train.runs.rate_runs import CurvePoint, rate_runs, weights_of_run
 from train.runs.status import FINISHED, inspect
+from train.settings import section_from
 from train.stats import student_quantile
 
 MAX_RUNS = 10_000
@@ -300,8 +301,8 @@ def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only
     RlgoError : if the folder is in use or contains runs with other configs, or if all runs failed
     KeyboardInterrupt : after Ctrl-C, once the runs are saved
     """
-    One(Sweep).check("sweep", sweep)
-    jobs = OrNone(WORKERS).check("jobs", jobs)
+    check("sweep", sweep, Sweep)
+    jobs = check("jobs", jobs, Workers | None)
     if only_resume and not sweep.folder.is_dir():
         raise RlgoError(f"{sweep.folder}: no such sweep to resume; leave out --resume to start it")
     if RunFolder(sweep.folder).exists():

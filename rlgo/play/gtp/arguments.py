@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from rlgo.base.checks import allows
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import KOMI
+from rlgo.base.settings import Komi
 
 
 def take(args: list[str], names: str, *parsers: Callable[[str], Any]) -> list[Any]:
@@ -55,7 +56,7 @@ def parse_count(text: str) -> int:
 
 def parse_number(text: str) -> float:
     """Parse a komi: plain digits, since `float` also accepts nan, 1_0 and the digits of other scripts."""
-    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text) or not KOMI.admits(float(text)):
+    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text) or not allows(Komi, float(text)):
         raise ValueError
     return float(text)
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, WHITE
 from rlgo.go.clock import Clock, TimeSettings, parse_time, seconds_for
@@ -44,7 +45,7 @@ def test_times_that_are_none(text: str) -> None:
 )
 def test_overtime_that_is_none(settings: dict[str, int], message: str) -> None:
     with pytest.raises(RlgoError, match=message):
-        TimeSettings(60, **settings)
+        validated(TimeSettings(60, **settings))
 
 
 def test_without_settings_there_is_no_limit() -> None:

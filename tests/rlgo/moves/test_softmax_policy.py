@@ -15,11 +15,12 @@ from oracles.naive import NaiveBoard, Point, from_core, to_core, vertex
 from oracles.softmax import N_WEIGHTS, OTHER, POLICY, SHAPE_OF, policy, random_theta, sensible
 
 from rlgo.base.archive import read_archive, write_archive
+from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.compiler.jit import make_rng, njit
 from rlgo.go.board import PASS, new_board, new_boards, play
 from rlgo.go.rules import make_rules, zobrist
-from rlgo.moves.rollout import MOGO, SOFTMAX_POLICY, DefaultPolicy, new_rollout, playouts
+from rlgo.moves.rollout import MOGO, SOFTMAX_POLICY, DefaultPolicy, check_default, new_rollout, playouts
 from rlgo.moves.softmax_policy import (
     FORMAT,
     LEAST_SELF_ATARI,
@@ -145,9 +146,9 @@ def test_the_kind_and_the_tables_go_together():
     tables = policy_of(np.zeros(N_WEIGHTS)).tables()
     for kind, softmax in ((SOFTMAX_POLICY, None), (MOGO, tables)):
         with pytest.raises(RlgoError, match="expected softmax tables for the kind softmax, and for no other"):
-            DefaultPolicy(kind, softmax=softmax)
+            check_default(DefaultPolicy(kind, softmax=softmax))
     with pytest.raises(RlgoError, match="softmax = 7: expected a Tables, or None"):
-        DefaultPolicy(SOFTMAX_POLICY, softmax=7)
+        validated(DefaultPolicy(SOFTMAX_POLICY, softmax=7))
 
 
 # ---------------------------------------------------------------------------------------------

@@ -142,6 +142,6 @@ def test_weights_that_are_not_finite_are_not_written(tmp_path: Path) -> None:
 
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(RlgoError, match="channels = 4: expected an integer from 8 to 128"):
-        Shape(channels=4)
+        ConvNetwork.new(Shape(channels=4))
     with pytest.raises(RlgoError, match=rf"planes of shape \[1, 3, 5, 5\]: expected \[n, {N_PLANES}, size, size\]"):
         random_network().outputs(np.zeros((1, 3, 5, 5), np.float32))

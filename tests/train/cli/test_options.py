@@ -18,7 +18,7 @@ from train.cli import options
     [("7", 7), ("1000", 1000), ("1_000", 1000), ("20_000", 20_000), ("1e6", 1_000_000), ("2.5e3", 2500), (12, 12)],
 )
 def test_counts_are_read_in_every_spelling(text: Any, expected: int) -> None:
-    value = options.count(0)(text)
+    value = options.parser_of(options.whole(0))(text)
     assert value == expected
     assert type(value) is int
 
@@ -26,7 +26,7 @@ def test_counts_are_read_in_every_spelling(text: Any, expected: int) -> None:
 @pytest.mark.parametrize("text", ["", "x", "1.5", "-1", "0", "1__0", "1e-3", "inf", "nan", "1e400", "0x10"])
 def test_other_text_is_no_count(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="expected an integer of at least 1"):
-        options.count(1)(text)
+        options.parser_of(options.whole(1))(text)
 
 
 def test_json_is_written_where_asked(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from random_play import SIZE, random_game, random_weights
 
+from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, WHITE
 from rlgo.go.coords import from_vertex
@@ -144,7 +145,7 @@ def test_a_learning_curve_uses_more_and_more_games(folder: Path) -> None:
 )
 def test_bad_settings(values: dict, message: str) -> None:
     with pytest.raises(RlgoError, match=message):
-        PatternSettings(**values)
+        validated(PatternSettings(**values))
 
 
 def test_games_to_measure_by_are_missed_before_anything_is_learned(

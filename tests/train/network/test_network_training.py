@@ -217,7 +217,7 @@ def test_measures_of_a_network_that_knows_nothing(games):
 @pytest.mark.parametrize("size", [5, 9])
 def test_an_exported_network_answers_the_same(size, tmp_path):
     pytest.importorskip("onnxruntime")
-    from mcts.network import Network
+    from mcts.outside.onnx import OnnxNetwork as Network
     from train.network.onnx_file import load_onnx, save_onnx
 
     network = random_network()
@@ -260,7 +260,7 @@ def test_other_onnx_files_are_refused(tmp_path):
 
 def test_the_commands(games, tmp_path, capsys):
     out, file = tmp_path / "run", str(tmp_path / "run/network.npz")
-    small = ["--steps", "2", "--batch", "8", "--blocks", "1", "--channels", "8"]
+    small = ["--steps", "2", "--set", "batch=8", "clip=0.5", "--blocks", "1", "--channels", "8"]
     assert main(["network", "train", str(games), "--out", str(out), *small]) == 0
     assert "network.npz: <ConvNetwork: 1 block of 8 channels," in capsys.readouterr().out
     assert {path.name.split(".")[0] for path in out.iterdir()} == {"state", "network", "metrics", "events"}
@@ -278,6 +278,11 @@ def test_the_commands(games, tmp_path, capsys):
     assert main(["network", "show", file, "--size", "5", "--moves", "C3 C3"]) == 2
     assert main(["network", "train", str(games), "--begin", file, "--blocks", "2", "--out", str(tmp_path / "x")]) == 2
     assert "--begin cannot be combined with --blocks: a network keeps its size" in capsys.readouterr().err
+    assert load_network(file).provenance["settings"]["clip"] == 0.5
+    assert main(["network", "train", str(games), "--batch", "8"]) == 2
+    assert "no such option: --batch; settings follow --set, as in --set KEY=VALUE" in capsys.readouterr().err
+    assert main(["network", "train", str(games), "--set", "clip=0"]) == 2
+    assert "--set clip = 0: expected a positive number" in capsys.readouterr().err
     assert main(["network", "test", file]) == 2
     assert "expected one or more network files, and one or more folders" in capsys.readouterr().err
     assert main(["network", "test", file, str(tmp_path / "gmaes")]) == 2

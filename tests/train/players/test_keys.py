@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, ActionValue, Heuristic, RaveSchedule, Settings
+from mcts.settings import ALGORITHMS, ActionValue, Heuristic, RaveSchedule, Settings, Use
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import config_path, list_configs
 from rlgo.base.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_DECAY
@@ -23,7 +23,6 @@ from rlgo.search.td_search import LEARNING, POLICY, THROUGHOUT, TdSearch
 from rlgo.search.two_phase import TwoPhase
 from train.players import PLAYERS, make_player
 from train.players.spec import parse_spec
-from train.settings import note_of
 
 
 @pytest.mark.parametrize("name", list_configs("players"))
@@ -35,7 +34,7 @@ def test_shipped_configs_hold_only_what_differs_from_the_defaults(name):
     spec = parse_spec(f"{name}.toml")
     assert spec == parse_spec(str(config_path(name, "players")))
     assert spec.name == name
-    defaults = PLAYERS[name].fields()
+    defaults = PLAYERS[name].all_keys()
     assert not [key for key, value in spec.values.items() if value == defaults[key].default]
 
 
@@ -47,19 +46,19 @@ def test_all_that_search_ship_a_config():
 def test_every_key_is_explained_and_its_default_is_allowed(name):
     kind = PLAYERS[name]
     assert kind.__doc__
-    for key, field in kind.fields().items():
-        assert str(field.description).endswith("."), key
-        if field.default is not None:
-            assert getattr(kind(**{key: field.default}), key) == field.default
-    for alias, key in kind.aliases.items():
-        assert key in kind.fields()
-        assert alias not in kind.fields()
+    for key, setting in kind.all_keys().items():
+        assert setting.key.meaning.endswith("."), key
+        if setting.default is not None:
+            assert setting.read(key, setting.default) == setting.default
+    for alias, key in kind.aliases().items():
+        assert key in kind.all_keys()
+        assert alias not in kind.all_keys()
 
 
 @pytest.mark.parametrize("name", PLAYERS)
 def test_experiments_behind_keys_exist(name):
-    for field in PLAYERS[name].fields().values():
-        assert set(note_of(field).experiments.split()) <= set(list_configs("experiments"))
+    for setting in PLAYERS[name].all_keys().values():
+        assert set(setting.key.experiments.split()) <= set(list_configs("experiments"))
 
 
 def test_defaults_are_those_of_the_classes():
@@ -74,8 +73,7 @@ def test_defaults_are_those_of_the_classes():
     both = make_player("two_phase", 9, 1)
     assert (both.depth, both.second.options, both.first.simulations) == (4, Options(), plain.simulations)
     keys = PLAYERS["dyna2"]()
-    assert (keys.long_alpha, keys.long_lambda) == (LONG_LEARNING.alpha, LONG_LEARNING.lambda_)
-    assert keys.epsilon == POLICY.epsilon
+    assert (keys.long_learning, keys.policy) == (LONG_LEARNING, POLICY)
     plain, short = Dyna2(9), make_player("dyna2,long=none", 9, 1)
     assert short.learning == plain.learning == make_player("two_phase,long=none", 9, 1).first.learning == SHORT_LEARNING
     assert PLAYERS["table_search"]().simulations == TableSearch(5).simulations
@@ -87,7 +85,7 @@ def test_defaults_of_tree_search_are_those_of_its_algorithms():
             continue
         player = make_player(name, 9, 1)
         plain = TreeSearch(9, ALGORITHMS["mc"])
-        assert player.settings == settings._replace(max_moves=243, evaluator="nothing")
+        assert player.settings == settings._replace(max_moves=243, evaluator=Use.NOTHING)
         assert player.name == name
         for attribute in ("simulations", "seconds", "resign", "resources", "default_policy"):
             assert getattr(player, attribute) == getattr(plain, attribute), attribute
@@ -131,7 +129,7 @@ def test_every_key_of_tree_search_reaches_what_it_names():
     assert player.settings == Settings(
         c=0.2, first_play_urgency=0.7, schedule=RaveSchedule.MINIMUM_MSE_EXACT, rave_bias=0.3,
         amaf_own=True, expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8,
-        truncate=5, virtual_loss=4, max_moves=243, evaluator="nothing",
+        truncate=5, virtual_loss=4, max_moves=243, evaluator=Use.NOTHING,
     )  # fmt: skip
     assert len(player.trees) == 1
     assert sum(array.nbytes for array in player.trees[0]) == pytest.approx(3e6, rel=0.02)
@@ -212,7 +210,7 @@ def test_the_strongest_player_plays_on_every_board():
         assert (player.simulations, player.seconds) == (None, 1.0)
         assert player.settings == ALGORITHMS["rlgo"]._replace(
             max_moves=3 * size * size,
-            evaluator="nothing",
+            evaluator=Use.NOTHING,
             heuristic=Heuristic.NETWORK,
             network_after=4,
             earlier_heuristic=Heuristic.HANDCRAFTED,

@@ -27,7 +27,7 @@ def test_every_key_of_every_player_is_listed() -> None:
     table = players_table()
     assert [row.name for row in table] == list(PLAYERS)
     for row in table:
-        assert {key.name for key in row.keys} == {spelled(field) for field in PLAYERS[row.name].fields()}
+        assert {key.name for key in row.keys} == {spelled(field) for field in PLAYERS[row.name].all_keys()}
         assert row.keys == player_keys(row.name)
         assert bool(row.notes) == (row.name in list_configs("players"))
 
@@ -73,10 +73,10 @@ def test_text_of_a_run_config_is_that_config_with_every_key(name: str) -> None:
     text = configs_text(name)
     assert config_from_dict(tomllib.loads(text)) == load_config(name)
     keys = {section: set(table) for section, table in tomllib.loads(text).items()}
-    assert keys == {section: {spelled(key) for key in cls.fields()} for section, cls in SECTIONS.items()}
+    assert keys == {section: {spelled(key) for key in cls.all_keys()} for section, cls in SECTIONS.items()}
     for cls in SECTIONS.values():
-        for field in cls.fields().values():
-            assert str(field.description) in " ".join(line.removeprefix("# ") for line in text.splitlines())
+        for setting in cls.all_keys().values():
+            assert setting.key.meaning in " ".join(line.removeprefix("# ") for line in text.splitlines())
 
 
 def test_text_of_a_tournament_is_that_tournament_with_every_key(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_text_of_a_tournament_is_that_tournament_with_every_key(tmp_path: Path) 
     explained, shipped = read_tournament(file), read_tournament("example")
     for field in ("settings", "players", "anchors"):
         assert getattr(explained, field) == getattr(shipped, field)
-    assert set(tomllib.loads(text)["tournament"]) == {spelled(key) for key in TournamentConfig.fields()}
+    assert set(tomllib.loads(text)["tournament"]) == {spelled(key) for key in TournamentConfig.all_keys()}
     assert max(map(len, text.splitlines()[8:])) <= 120
 
 

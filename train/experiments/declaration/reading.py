@@ -50,10 +50,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import config_path, list_configs
-from rlgo.base.settings import EVEN_COUNT, MAX_SIZE, MIN_SIZE
-from train.config import Config, base_of, change, flat, load_config, read_toml, section_from
+from rlgo.base.settings import MAX_SIZE, MIN_SIZE, EvenCount
+from train.config import Config, base_of, change, flat, load_config, read_toml
 from train.experiments.declaration.experiment import (
     GNUGO_0,
     GNUGO_10,
@@ -64,11 +65,11 @@ from train.experiments.declaration.experiment import (
     Contestant,
     Experiment,
 )
-from train.experiments.declaration.settings import SCALE, ExperimentConfig, SeriesConfig, StatedConfig, folder_of
+from train.experiments.declaration.settings import ExperimentConfig, Scale, SeriesConfig, StatedConfig, folder_of
 from train.players.spec import parse_spec
 from train.runs.fleet import RunSpec, run_name
 from train.runs.folder import next_checkpoint
-from train.settings import spec_value
+from train.settings import section_from, spec_value
 
 OUT = "experiments"
 # Shipped experiments in the order of the papers; any others follow by name.
@@ -120,7 +121,7 @@ def read_experiment(
     ------
     RlgoError : naming the file, the key and what was expected.
     """
-    scale = SCALE.check("scale", scale)
+    scale = check("scale", scale, Scale)
     file = config_path(path, "experiments")
     shipped = file.stem in list_experiments()
     if shipped and file.resolve() != config_path(file.stem, "experiments").resolve():
@@ -336,7 +337,7 @@ def read_claim(data: Any, where: str) -> Claim:
         raise RlgoError(f"{where}: expected b, to compare a with")
     if not claim.low < claim.high and not (claim.of == "number" and claim.low == claim.high):
         raise RlgoError(f"{where}: low = {claim.low:g}, high = {claim.high:g}: expected low < high")
-    EVEN_COUNT.check(f"{where}: games", claim.games)
+    check(f"{where}: games", claim.games, EvenCount)
     return claim
 
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TextIO
 
-from rlgo.base.bounds import OrNone
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import WORKERS
+from rlgo.base.settings import Workers
 from train.arena.elo import elo_from_share, expected_score
 from train.arena.match import play_match
 from train.console import table
 from train.experiments.declaration.experiment import Claim, Experiment
 from train.experiments.declaration.reading import read_experiment
-from train.experiments.declaration.settings import MINUTES, folder_of
+from train.experiments.declaration.settings import Minutes, folder_of
 from train.experiments.results.analysis import (
     HELD,
     NOT_HELD,
@@ -108,9 +108,9 @@ def plan_experiment(e: Experiment, minutes: float = 0.0, jobs: int | None = None
 
     Raises RlgoError if no part of it fits into the time.
     """
-    minutes = OrNone(MINUTES).check("minutes", minutes or None) or 0.0
+    minutes = check("minutes", minutes or None, Minutes | None) or 0.0
     recorded = shipped_analysis(e)
-    jobs = OrNone(WORKERS).check("jobs", jobs) or jobs_for(spec for runs in e.runs.values() for spec in runs)
+    jobs = check("jobs", jobs, Workers | None) or jobs_for(spec for runs in e.runs.values() for spec in runs)
     if minutes and e.settings.kind == "games":
         e = replace(e, minutes=minutes, folder=folder_of(e.folder, 1.0, minutes))
         by_claim.check(e)

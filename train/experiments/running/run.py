@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rlgo.base.bounds import One, OrNone, Place, Switch
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import ELSEWHERE, check_folder, make_folder
-from rlgo.base.settings import WORKERS
+from rlgo.base.settings import Workers
 from train.arena.openings import Openings, find_openings
 from train.experiments.declaration.experiment import Experiment
 from train.experiments.results.files import RawResults, read_raw, write_raw
@@ -49,7 +49,7 @@ def run_experiment(
     KeyboardInterrupt : after Ctrl-C. What is done is kept, except games between checkpoints, which take a minute.
     """
     before = check_run(e, results, play, add, only)
-    results, jobs = Place().check("results", results), OrNone(WORKERS).check("jobs", jobs)
+    results, jobs = check("results", results, Path), check("jobs", jobs, Workers | None)
     path = results / f"{e.name}.jsonl"
     check_folder(e.folder, hint=f"; {ELSEWHERE}")
     make_folder(e.folder)
@@ -77,9 +77,9 @@ def check_run(
     Raises RlgoError for parameters that do not fit, and for results in the folder that would be lost: those at another
     scale, of another experiment with the same name, or of more games than the new ones would count.
     """
-    One(Experiment).check("e", e)
-    play, add = Switch().check("play", play), Switch().check("add", add)
-    only, results = One(str).check("only", only), Place().check("results", results)
+    check("e", e, Experiment)
+    play, add = check("play", play, bool), check("add", add, bool)
+    only, results = check("only", only, str), check("results", results, Path)
     for given, option in ((not play, "--played"), (add, "--add"), (only, "--only")):
         if given and e.settings.kind != "games":
             raise RlgoError(f'{e.name}: {option} needs an experiment of kind = "games", not "{e.settings.kind}"')

@@ -147,7 +147,7 @@ def test_the_menu_has_every_player_and_what_a_slider_needs():
     }  # fmt: skip
     assert {key: keys[key]["kind"] for key in kinds} == kinds
     assert [keys["rlgo", "strength"]["range"][end] for end in ("low", "high")] == [1, 10]
-    assert {name for kind in PLAYERS.values() for name in kind.fields()} >= set(SLIDERS)
+    assert {name for kind in PLAYERS.values() for name in kind.all_keys()} >= set(SLIDERS)
     for slider in SLIDERS.values():
         assert slider.low < slider.high
         assert slider.low > 0 or not slider.is_log

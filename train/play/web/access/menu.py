@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from rlgo.base.checks import choices_of, not_none, types_of
 from train.play.web.access.specs import WEIGHT_KEYS
 from train.players.keys import PLAYERS
 from train.players.levels import LEVELS
 from train.players.listing import KeyRow, players_table
-from train.settings import accepted_types, choices_of, spelled
+from train.settings import spelled
 
 
 class Slider(NamedTuple):
@@ -64,18 +65,17 @@ def players_menu() -> list[dict[str, Any]]:
 
 
 def _menu_key(player: str, key: KeyRow) -> dict[str, Any]:
-    fields = PLAYERS[player].fields()
-    name = next(field for field in fields if spelled(field) == key.name)
-    choices = choices_of(fields[name])
+    name, setting = next((name, s) for name, s in PLAYERS[player].all_keys().items() if spelled(name) == key.name)
+    choices = choices_of(setting.kind)
     return {
         "name": key.name,
         "aliases": list(key.aliases),
         "default": key.default,
         "expected": key.expected,
         "meaning": key.meaning,
-        "kind": _kind(name, accepted_types(fields[name]), choices),
+        "kind": _kind(name, types_of(not_none(setting.kind)), choices),
         "choices": choices,
-        "range": _range(name, fields[name].default),
+        "range": _range(name, setting.default),
     }
 
 

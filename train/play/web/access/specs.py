@@ -54,7 +54,7 @@ class Specs:
         own = parse_spec(self._options.player)
         trusted_values = own.values.items() if own.name == spec.name else ()
         chosen = {key: value for key, value in spec.values.items() if (key, value) not in trusted_values}
-        fields, most = PLAYERS[spec.name].fields(), self._options.limits.memory_mb
+        fields, most = PLAYERS[spec.name].all_keys(), self._options.limits.memory_mb
         _expect_at_most(most, spec.name, "memory_mb", chosen)
         self._confine(spec.name, chosen, size)
         values = {**spec.values, **chosen}

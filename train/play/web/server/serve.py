@@ -12,8 +12,11 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Iterator
+from typing import Annotated
 
-from rlgo.base.bounds import OrNone, Whole
+from annotated_types import Ge, Le
+
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, shown
 
 try:
@@ -107,7 +110,7 @@ def _make_server(options: Options, listening: socket.socket, runs: RunSource | N
 
 def _listen(host: str, port: int | None) -> socket.socket:
     """Return a socket that listens. RlgoError if the address cannot be used."""
-    port = OrNone(Whole(ge=0, le=65_535)).check("port", port)
+    port = check("port", port, Annotated[int, Ge(0), Le(65_535)] | None)
     try:
         socket.getaddrinfo(host, None)  # refuses an empty name, which a socket takes for all addresses of this computer
     except (OSError, UnicodeError):
