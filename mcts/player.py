@@ -182,7 +182,7 @@ class TreeSearch(Player):
         sequence = seed_sequence(seed)
         self.root = Root(size, trees, self.settings, resources.reuse, np.random.default_rng(sequence))
         if prior_search is not None:
-            self._room = prior_search.room
+            self._room = prior_search.features.room
         else:
             self._room = 0 if self._weights is None else self._weights.features.room
         kinds = self._room, self._patterns is not None, network

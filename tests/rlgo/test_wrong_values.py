@@ -155,7 +155,7 @@ CALLS = {
     ),
     "Dyna2": (
         rlgo.Dyna2,
-        dict.fromkeys(("sizes", "sharing", "apart", "long_learning", "long_epsilon", "long_save", "seed"))
+        dict.fromkeys(("sizes", "long_learning", "long_epsilon", "long_save", "seed"))
         | {"size": SIZE, "long_term": WEIGHTS, "simulations": 1},
     ),
     "TableSearch": (

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from rlgo.base.bounds import Choice, Needs, needs
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import AT_LEAST_0, COUNT, PROBABILITY, SEED, SHARINGS, THREADS, Learning, Policy
+from rlgo.base.settings import AT_LEAST_0, COUNT, PROBABILITY, SEED, THREADS, Learning, Policy
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.formats import load_any
 from rlgo.features.weights import Weights, find_weights
@@ -35,7 +35,6 @@ from train.players.loading import loaded
 from train.settings import (
     Count,
     GroupedSection,
-    OneOf,
     Sizes,
     SizesOrNone,
     Windows,
@@ -304,11 +303,6 @@ class Dyna2Keys(TdSearchKeys):
         (1, 2, 3), "Window sizes of the short-term memory, such as 1+2; none: no short-term memory (the greedy player)."
     )
     learning: Learning = group(dyna2.SHORT_LEARNING, without=NOT_OF_SEARCH, value={"needs": needs("long_term", "none")})
-    sharing: Annotated[str, OneOf(*SHARINGS)] = key(
-        default_of(dyna2.Dyna2, "sharing"),
-        "Weight sharing of the short-term memory. Anything but none keeps the memories apart, which is slower.",
-    )
-    apart: bool = key(default_of(dyna2.Dyna2, "apart"), "Keep the memories apart in any case.")
     long_term: settings.Memory = key(
         "",
         "The long-term memory: a weight file; empty: the shipped ones of the most games; none: no long-term memory.",
@@ -336,8 +330,6 @@ class Dyna2Keys(TdSearchKeys):
             size,
             None if self.long_term == "none" else weights_for(self.long_term, size),
             self.sizes,
-            self.sharing,
-            apart=self.apart,
             long_learning=self.long_learning if self.long_learn else None,
             long_epsilon=self.long_epsilon,
             long_save=self.long_save or None,

@@ -73,9 +73,7 @@ def test_idbd_equals_a_slow_one_on_dense_gradients(update: str, lambda_: float, 
             normalise=normalise, rule=slow,
         )  # fmt: skip
     for values, actual in ((theta, learner.theta), (slow.beta, learner.pool.optimiser[:, 0])):
-        expected = np.zeros(FEATURES.n_weights + 1)
-        for name, value in values.items():
-            expected[naive.to_index(FEATURES, name)] = value
+        expected = naive.by_index(values, FEATURES)
         assert np.abs(expected).max() > 0.001
         np.testing.assert_allclose(actual, expected, atol=2e-5, rtol=1e-3)
     table = learner.pool.workers[0].memory.table.black

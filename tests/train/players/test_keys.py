@@ -163,7 +163,7 @@ def test_every_key_reaches_what_it_names():
     assert (search.reset, search.delay, search.workers) == (True, 2, 2)
 
     dyna2 = make_player(
-        "dyna2,sizes=1,sharing=LI,long_learn=on,long_alpha=0.02,long_lambda=0.3,long_epsilon=0.5,long_save=x.npz", 9
+        "dyna2,sizes=1,long_learn=on,long_alpha=0.02,long_lambda=0.3,long_epsilon=0.5,long_save=x.npz", 9
     )
     assert isinstance(dyna2, Dyna2)
     assert dyna2.features.name == "9x9 1x1 LI"
