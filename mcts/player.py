@@ -182,9 +182,9 @@ class TreeSearch(Player):
         sequence = seed_sequence(seed)
         self.root = Root(size, trees, self.settings, resources.reuse, np.random.default_rng(sequence))
         if prior_search is not None:
-            self._room = prior_search.features.room
+            self._room = prior_search.features.capacity
         else:
-            self._room = 0 if self._weights is None else self._weights.features.room
+            self._room = 0 if self._weights is None else self._weights.features.capacity
         kinds = self._room, self._patterns is not None, network
         self.threads = SearchThreads(size, trees, resources, sequence, kinds, evaluator, self.settings)
         self._rng = np.random.default_rng(sequence.spawn(1)[0])  # of noise, and of moves that are drawn

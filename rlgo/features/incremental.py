@@ -36,16 +36,16 @@ FORBIDDEN = np.float32(-np.inf)  # the mask of a point that a colour may not cho
 _POWER = np.array([3**d for d in range(9)], np.int64)
 
 
-def configuration_type(room: int) -> type:
+def configuration_type(capacity: int) -> type:
     """Return the type of configurations: those of squares fit into 16 bits."""
-    return np.uint32 if room else np.uint16
+    return np.uint32 if capacity else np.uint16
 
 
 @cache
-def shapes_dtype(size: int, room: int = 0) -> np.dtype:
+def shapes_dtype(size: int, capacity: int = 0) -> np.dtype:
     """Return the record type of the shapes on one board of this size (P padded points, W windows; colour index c - 1).
 
-    room : of the feature set; unless it is 0, the record begins with the fields of `other_windows.other_fields`
+    capacity : of the feature set; unless it is 0, the record begins with the fields of `other_windows.other_fields`
 
     Fields
     ------
@@ -64,9 +64,9 @@ def shapes_dtype(size: int, room: int = 0) -> np.dtype:
     delta[W] : scratch of `value.gain_of`
     """
     points = padded_points(size)
-    windows = max_windows(size, room)
+    windows = max_windows(size, capacity)
     fields = [
-        *(other_fields(size) if room else []),
+        *(other_fields(size) if capacity else []),
         ("x", np.float64, (2,)),
         ("n_captures", np.int32, (2,)),
         ("n_changed", np.int32),
@@ -77,7 +77,7 @@ def shapes_dtype(size: int, room: int = 0) -> np.dtype:
         ("mask", np.float32, (2, points)),
         ("delta", np.int32, (windows,)),
         ("now", np.float32, (2, windows)),
-        ("configuration", configuration_type(room), (windows,)),
+        ("configuration", configuration_type(capacity), (windows,)),
         ("changed", np.uint16, (windows + 1,)),
         ("captures", np.uint16, (2, points)),
         ("last_liberty", np.uint16, (points,)),
@@ -89,9 +89,9 @@ def shapes_dtype(size: int, room: int = 0) -> np.dtype:
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
-def new_shapes(n: int, size: int, room: int = 0) -> np.ndarray:
-    """Make n records of `shapes_dtype(size, room)`; each needs a `reset` before use."""
-    return on_own_cache_lines(shapes_dtype(size, room), n)
+def new_shapes(n: int, size: int, capacity: int = 0) -> np.ndarray:
+    """Make n records of `shapes_dtype(size, capacity)`; each needs a `reset` before use."""
+    return on_own_cache_lines(shapes_dtype(size, capacity), n)
 
 
 @inline

@@ -102,7 +102,7 @@ def play_slices(
     size, n, komi = features.size, EVEN_COUNT.check("games", games) // 2, KOMI.check("komi", komi)
     table = Table(features.geometry, features.expand(theta_a), features.expand(theta_b))
     played = FastGames(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
-    scratch = make_scratch(size, tally_dtype(), 0, 3, features.room)
+    scratch = make_scratch(size, tally_dtype(), 0, 3, features.capacity)
     max_moves = check_max_moves(max_moves, size)
     openings = _checked_openings(openings, n, Whole(ge=0, le=min(max_moves, size * size // 2)))
     policy, rules, rng = Policy(epsilon=0.0), make_rules(size, komi), make_rng(seed)

@@ -103,7 +103,7 @@ class LearnWorker:
         self.theta, self.state = self.memory.theta, state_of(self.memory.optimiser)
         self.occurrences = self.memory.scratch.occurrences
         self._rules = make_rules(features.size, komi)
-        self._scratch = make_scratch(features.size, tally_dtype(), seed, room=features.room)
+        self._scratch = make_scratch(features.size, tally_dtype(), seed, capacity=features.capacity)
         self.episode, self.rng = self._scratch.episode, self._scratch.rng
 
     def _start(self, table: Table) -> None:

@@ -120,7 +120,7 @@ def step_over_norm(alpha, norm, normalise):
 
 
 @cache
-def episode_dtype(size: int, room: int = 0) -> np.dtype:
+def episode_dtype(size: int, capacity: int = 0) -> np.dtype:
     """Return the record type of one game, as learning needs it (W windows, T <= `max_plies`).
 
     Fields
@@ -134,7 +134,7 @@ def episode_dtype(size: int, room: int = 0) -> np.dtype:
     mass[T + 1] : prefix sums of 1 / ||phi(s_t)||^2, for optimisers
     since[W], ld[W], li[W] : scratch of `learn_game`: the first state of each window's shape, and its classes
     """
-    windows = max_windows(size, room)
+    windows = max_windows(size, capacity)
     plies = max_plies(size)
     events = 2 * WINDOWS_OVER_POINT * plies  # a move places one stone, which is captured at most once
     events += (windows - max_windows(size)) * plies  # chains may gain and lose liberties at every move
@@ -149,10 +149,10 @@ def episode_dtype(size: int, room: int = 0) -> np.dtype:
         ("since", np.int32, (windows,)),
         ("ld", np.int32, (windows,)),
         ("li", np.int32, (windows,)),
-        ("first", configuration_type(room), (windows,)),
+        ("first", configuration_type(capacity), (windows,)),
         ("moves", np.uint16, (plies,)),
         ("event_window", np.uint16, (events,)),
-        ("event_configuration", configuration_type(room), (events,)),
+        ("event_configuration", configuration_type(capacity), (events,)),
     ]
     return np.dtype((np.record, np.dtype(fields, align=True)))
 

@@ -195,8 +195,8 @@ def learn_from_game(weights: Weights, game: Game, outcome: float, learning: Lear
     check_long_learning(learning)
     features, value = weights.features, VALUES[weights.value]
     memory = make_memory(features, learning, weights.theta)
-    size, room = features.size, features.room
-    sh, episode = new_shapes(1, size, room)[0], np.zeros(1, episode_dtype(size, room))[0]
+    size, capacity = features.size, features.capacity
+    sh, episode = new_shapes(1, size, capacity)[0], np.zeros(1, episode_dtype(size, capacity))[0]
     replay = Game(game.size, game.komi)
     if game.setup:
         replay.set_up(game.setup)

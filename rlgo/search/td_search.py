@@ -299,8 +299,8 @@ class TdSearch(Player):
 
         choice, *own = seed_sequence(seed).spawn(1 + self.workers)
         self._choice = np.random.default_rng(choice)
-        self.scratch = [make_scratch(size, tally_dtype(), child, room=self.features.room) for child in own]
-        self._shapes = new_shapes(1, size, self.features.room)[0]  # of `evaluate`, while others simulate
+        self.scratch = [make_scratch(size, tally_dtype(), child, capacity=self.features.capacity) for child in own]
+        self._shapes = new_shapes(1, size, self.features.capacity)[0]  # of `evaluate`, while others simulate
         self._allocate()
         self.tally = self.scratch[0].tally
         self._forget_values()

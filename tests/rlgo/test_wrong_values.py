@@ -80,7 +80,7 @@ WRONG = {
         (lambda: rlgo.TableSearch(SIZE, learning=rlgo.Learning()), "expected a TableLearning"),
         (lambda: rlgo.AlphaBeta(THETA), "expected a Weights"),
         (lambda: rlgo.AlphaBeta(WEIGHTS, depth=40), "depth = 40: expected an integer from 1 to 39, or None"),
-        (lambda: rlgo.AlphaBeta(WEIGHTS, options=True), "options = True: expected an Options"),
+        (lambda: rlgo.AlphaBeta(WEIGHTS, options=True), "options = True: expected an AlphaBetaOptions"),
         (lambda: rlgo.AlphaBeta(WEIGHTS, table_bits=60), "table_bits = 60: expected an integer from 4 to 28"),
         (lambda: rlgo.TwoPhase("dyna2"), "first = 'dyna2': expected a TdSearch"),
         (lambda: rlgo.Dyna2(SIZE, "w.npz"), "long_term = 'w.npz': expected a Weights"),

@@ -357,7 +357,7 @@ class AlphaBetaPhase(Keys):
         "Plies; none: as deep as the time allows, which is the default if `seconds` is given.",
         "alphabeta_depth",
     )
-    options: alphabeta.Options = group(alphabeta.Options())
+    options: alphabeta.AlphaBetaOptions = group(alphabeta.AlphaBetaOptions())
     table_bits: Annotated[int, Within(alphabeta.TABLE_BITS)] = key(
         default_of(AlphaBeta, "table_bits"),
         "The transposition table has 2^table_bits entries.",

@@ -163,7 +163,7 @@ def _two_plies(targets: Targets, weights: Weights | None) -> tuple[balancing.Sco
         raise RlgoError(f"two_step: expected weights for {targets.size}x{targets.size}")
     weights = weights.for_board(targets.size, "two_step")
     value = VALUES[weights.value]
-    two = balancing.new_two_plies(targets.size, weights.table(is_fused=True), value, weights.features.room)
+    two = balancing.new_two_plies(targets.size, weights.table(is_fused=True), value, weights.features.capacity)
     rules, games = make_rules(targets.size, targets.komi), targets.games()
 
     def add(tables: Tables, i: int) -> float:

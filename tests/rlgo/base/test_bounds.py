@@ -13,7 +13,7 @@ from rlgo.base.bounds import Choice, Number, One, OrNone, OrWord, Switch, Whole,
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import HARMONIC, STEP, Learning, Policy
 from rlgo.moves.rollout import DefaultPolicy
-from rlgo.search.alphabeta import Options
+from rlgo.search.alphabeta import AlphaBetaOptions
 from rlgo.search.table_search import TableLearning
 from rlgo.search.td_search import Simulation
 
@@ -100,7 +100,7 @@ def test_a_tuple_checks_itself_however_it_is_made():
     assert dict(bounds_of(Pair))["high"] == COUNT
 
 
-@pytest.mark.parametrize("settings", [Learning, Policy, Simulation, DefaultPolicy, Options, TableLearning])
+@pytest.mark.parametrize("settings", [Learning, Policy, Simulation, DefaultPolicy, AlphaBetaOptions, TableLearning])
 def test_no_setting_takes_nonsense(settings):
     for name, kind in bounds_of(settings):
         if name == "softmax":

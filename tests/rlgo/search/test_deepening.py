@@ -38,7 +38,7 @@ from rlgo.go.game import Game
 from rlgo.learning.value import ValueFunction
 from rlgo.play.player import moves_to_try
 from rlgo.search import deepening
-from rlgo.search.alphabeta import MAX_DEPTH, Options, SearchMemory
+from rlgo.search.alphabeta import MAX_DEPTH, AlphaBetaOptions, SearchMemory
 from rlgo.search.alphabeta_player import AlphaBeta
 from rlgo.search.deepening import AlphaBetaSearch, Deepening, sigmoid
 
@@ -49,7 +49,9 @@ from rlgo.search.deepening import AlphaBetaSearch, Deepening, sigmoid
 
 def test_several_threads_find_what_minimax_finds():
     """With tables so small that threads overwrite each other's entries all the time, and with a larger one."""
-    searches = [AlphaBetaSearch(5, Options(), bits, workers, seed=1) for bits, workers in ((4, 2), (12, 2), (12, 5))]
+    searches = [
+        AlphaBetaSearch(5, AlphaBetaOptions(), bits, workers, seed=1) for bits, workers in ((4, 2), (12, 2), (12, 5))
+    ]
     for i, game in enumerate(positions(120, seed=6)):
         depth, table = (1, 2, 3)[i // 3 % 3], TABLES[i % 2]
         if not moves_to_try(game):

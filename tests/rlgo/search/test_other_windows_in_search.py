@@ -119,4 +119,4 @@ def test_a_first_phase_with_other_windows_leaves_nothing_to_compile(monkeypatch,
     search.warm_up()
     assert search.search(random_game(4, 1)).simulations == 20
     assert len(used) > 1
-    assert all(table.g.room == 1 for table in used)
+    assert all(table.g.capacity == 1 for table in used)

@@ -14,7 +14,7 @@ from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, save_weights
 from rlgo.go.game import Game
 from rlgo.moves.rollout import LEARNED, MOGO, DefaultPolicy
-from rlgo.search.alphabeta import Options
+from rlgo.search.alphabeta import AlphaBetaOptions
 from rlgo.search.alphabeta_player import AlphaBeta
 from rlgo.search.deepening import AlphaBetaSearch
 from rlgo.search.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
@@ -69,10 +69,10 @@ def test_defaults_are_those_of_the_classes():
     assert search.features is plain.features
     alphabeta = make_player("alphabeta", 9, 1)
     assert (alphabeta.depth, alphabeta.seconds) == (4, None)
-    assert alphabeta.searcher.options == Options()
+    assert alphabeta.searcher.options == AlphaBetaOptions()
     assert alphabeta.searcher.n_entries == AlphaBetaSearch(9).n_entries
     both = make_player("two_phase", 9, 1)
-    assert (both.depth, both.second.options, both.first.simulations) == (4, Options(), plain.simulations)
+    assert (both.depth, both.second.options, both.first.simulations) == (4, AlphaBetaOptions(), plain.simulations)
     keys = PLAYERS["dyna2"]()
     assert (keys.long_alpha, keys.long_lambda) == (LONG_LEARNING.alpha, LONG_LEARNING.lambda_)
     assert keys.epsilon == POLICY.epsilon
