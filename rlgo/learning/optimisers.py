@@ -194,6 +194,12 @@ def _run(file: str) -> dict[str, Any]:
 
 
 @inline
+def gradient_scale(alpha, optimiser):
+    """Return the factor of a gradient: alpha if it changes the weights at once, 1 if an optimiser will use it."""
+    return alpha if optimiser is None else 1.0
+
+
+@inline
 def change_of(i, gradient, curvature, optimiser, alpha):
     """Return the change of weight i by the rule, and update the rule's state."""
     return np.float32(

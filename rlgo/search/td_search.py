@@ -60,11 +60,11 @@ from rlgo.go.clock import seconds_for
 from rlgo.go.game import Game
 from rlgo.go.positions import places_of
 from rlgo.go.rules import check_max_moves, make_rules
-from rlgo.learning.change_log import ChangeLog, catch_up, clear, exchange, make_change_logs
+from rlgo.learning.change_log import catch_up, clear, exchange, keeps_up, make_change_logs
 from rlgo.learning.learner import add_up
 from rlgo.learning.policy import choose_move
 from rlgo.learning.scratch import clear_tally, make_scratch
-from rlgo.learning.td import begin_episode, learn_game_unshared, record_move, step_size
+from rlgo.learning.td import begin_episode, learn_game_by_shape, memory_by_shape, record_move, step_size
 from rlgo.learning.value import all_afterstates, squash
 from rlgo.moves.rollout import DefaultPolicy, begin_rollout, check_kind, is_decided, is_hopeless, playout, step_rollout
 from rlgo.play.player import (
@@ -179,35 +179,31 @@ def play_simulation(scratch, table, settings, rules):
 
 
 @njit
-def simulate(work, scratch, table, learns, settings, rules, change_log):
+def simulate(work, scratch, memory, settings, rules):
     """Run simulations from boards[0], which shapes[0] must match.
 
     work : int64[2], shared by all threads: the number of the next simulation, and the number to stop at. Setting the
         second to 0 ends the search
-    table : this thread's own; it learns in the windows that `learns` marks (see `td.learn_game_unshared`)
-    change_log : this thread's `ChangeLog`; None if there is only one thread
+    memory : this thread's own, see `td.memory_by_shape`
     Adds to scratch.tally. Returns whether simulations are left, because the thread is too far ahead of another.
     """
+    table = memory.table
     done = 0
-    while True:
-        if change_log is not None:
-            if done % change_log.every == 0 and not exchange(change_log, table.black):
-                return atomic_add(work, 0, 0) < work[1]
-            done += 1
+    while keeps_up(memory.change_log, done, table.black):
+        done += 1
         number = atomic_add(work, 0, 1)
         if number >= work[1]:
-            break
+            exchange(memory.change_log, table.black)
+            return False
         copy_record(scratch.boards[0], scratch.boards[1])
         copy_record(scratch.shapes[0], scratch.shapes[1])
         reweigh(scratch.shapes[1], table)
         finished, z = play_simulation(scratch, table, settings, rules)
         if finished:
             alpha = step_size(settings.learning, number)
-            learn_game_unshared(scratch.episode, z, alpha, settings.learning, table, learns, change_log)
+            learn_game_by_shape(scratch.episode, z, alpha, settings.learning, memory)
         count(scratch.tally, finished, z)
-    if change_log is not None:
-        exchange(change_log, table.black)
-    return False
+    return atomic_add(work, 0, 0) < work[1]
 
 
 @inline
@@ -247,7 +243,7 @@ class TdSearch(Player):
         illegal moves
     tally : totals of the last search, see `tally_dtype`
     scratch : a `Scratch` for each worker; scratch.episode is the last simulation
-    tables : the `Table` of each worker; the first is `table`, which has learned from all when a search is over
+    memories : the `td.Memory` of each worker; that of the first has `table`, which knows all when a search is over
 
     Raises
     ------
@@ -314,10 +310,14 @@ class TdSearch(Player):
         g = features.geometry
         usual = size * size * int(g.n_slots.max()) + int(g.n_cells[g.n_squares :].sum())
         most = events + len(features.windows)
-        self._change_logs: list[ChangeLog] = make_change_logs(n, self.learning.alpha, usual, most) if n > 1 else []
-        needed = sum(change_log.changes[0].nbytes for change_log in self._change_logs)
+        self._change_logs = make_change_logs(n, self.learning.alpha, usual, most)
+        needed = sum(change_log.changes[0].nbytes for change_log in self._change_logs if change_log is not None)
         announce(f"workers = {n}, delay = {self.delay}", needed + (n + older) * self.table.black.nbytes)
-        self.tables = [self.table, *(features.table_of(self.table.black.copy()) for _ in range(1, n))]
+        tables = [self.table, *(features.table_of(self.table.black.copy()) for _ in range(1, n))]
+        self.memories = [
+            memory_by_shape(table, self._learns, change_log)
+            for table, change_log in zip(tables, self._change_logs, strict=True)
+        ]
         self._threads = ThreadPoolExecutor(n, "td-search") if n > 1 else None
 
     def _features(self, size: int, windows: tuple[str, ...]) -> FeatureSet:
@@ -508,17 +508,16 @@ class TdSearch(Player):
 
     def _compile(self) -> None:
         """Compile the kernels of a search, and large parts of them, at the same time."""
-        scratch, table = self.scratch[0], self.table
+        scratch, table, memory = self.scratch[0], self.table, self.memories[0]
         settings = SearchSettings(self.policy, self.learning, self.simulation, self.default)
-        change_log = self._change_logs[0] if self._change_logs else None
         work, rules, board = np.zeros(2, np.int64), make_rules(self.features.size, 0.0), scratch.boards[0]
         compile_together(
-            (simulate, work, scratch, table, self._learns, settings, rules, change_log),
+            (simulate, work, scratch, memory, settings, rules),
             (is_hopeless, board, 0.0),
             (all_afterstates, board, self._shapes, table, self.learning.value, np.zeros(len(self.values))),
             (reset, board, scratch.shapes[0], table),
             parts=[
-                (learn_game_unshared, scratch.episode, 0.0, 0.0, self.learning, table, self._learns, change_log),
+                (learn_game_by_shape, scratch.episode, 0.0, 0.0, self.learning, memory),
                 (update, board, scratch.shapes[0], table),
                 (step_rollout, board, self.default, scratch.rollout, rules, scratch.rng),
             ],
@@ -526,8 +525,8 @@ class TdSearch(Player):
 
     def begin(self, game: Game) -> None:
         """Prepare for simulations from the position of `game`."""
-        for table in self.tables[1:]:
-            table.black[:] = self.table.black
+        for memory in self.memories[1:]:
+            memory.table.black[:] = self.table.black
         clear(self._change_logs)
         # If one side is already hopeless, the mercy rule would end every simulation at once.
         default = self.default._replace(mercy=self.default.mercy and not is_hopeless(game.board, game.komi))
@@ -565,9 +564,7 @@ class TdSearch(Player):
     def _simulate(self, worker: int, komi: float, work: np.ndarray) -> bool:
         """Run simulations as this worker; see the function `simulate`."""
         rules = make_rules(self.features.size, komi)
-        scratch, table = self.scratch[worker], self.tables[worker]
-        change_log = self._change_logs[worker] if self._change_logs else None
-        return bool(simulate(work, scratch, table, self._learns, self._settings, rules, change_log))
+        return bool(simulate(work, self.scratch[worker], self.memories[worker], self._settings, rules))
 
     def fused_table(self, table: Table | None = None) -> Table:
         """Return the value function as the table that other searches read (`rewriting.fuse`).

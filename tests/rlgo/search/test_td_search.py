@@ -208,9 +208,9 @@ def test_threads_learn_all_that_each_has_learned():
     search.search(game_after("C3", "B3"))
     assert search.tally.simulations == 600
     assert all(change_log.written[0] > 0 for change_log in search._change_logs)
-    catch_up(search._change_logs[1], search.tables[1].black)
+    catch_up(search._change_logs[1], search.memories[1].table.black)
     assert np.abs(search.theta_bar).max() > 0.01
-    np.testing.assert_allclose(search.tables[1].black, search.theta_bar, atol=1e-5)
+    np.testing.assert_allclose(search.memories[1].table.black, search.theta_bar, atol=1e-5)
     assert search.theta_bar[0] == 0
     assert search.genmove(game_after("C3", "B3")) in Game(5).legal_moves()
 
