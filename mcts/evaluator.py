@@ -7,7 +7,6 @@ which then have nothing to wait for. `network.py` has networks from files.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -16,7 +15,8 @@ import numpy as np
 from mcts.heuristic import q_rlgo
 from mcts.waiting import ACTION_VALUES, LOGITS, NO_POLICY, PROBABILITIES, Answers
 from rlgo.base.bounds import One, OrNone
-from rlgo.base.errors import RlgoError, cut, shown
+from rlgo.base.errors import RlgoError, shown
+from rlgo.base.user_code import guarded
 from rlgo.features.weights import Weights
 from rlgo.go.board import PASS
 from rlgo.go.positions import HISTORY, Positions, places_of
@@ -80,16 +80,7 @@ class Evaluation(NamedTuple):
 
 def evaluate(evaluator: Any, positions: Positions) -> Evaluation:
     """Call an evaluator and check its answer. RlgoError in one line if it fails, whatever is wrong."""
-    try:
-        answer = evaluator(positions)
-    except RlgoError:
-        raise
-    except Exception as error:
-        line = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{line.filename.rpartition('/')[2]}, line {line.lineno}"
-        text = cut(" ".join(str(error).split()))
-        raise RlgoError(f"evaluator: {type(error).__name__}: {text} ({where})") from error
-    return read_answers(answer, len(positions), positions.size**2)
+    return read_answers(guarded("evaluator", evaluator, positions), len(positions), positions.size**2)
 
 
 def read_answers(answer: Any, n: int, points: int) -> Evaluation:

@@ -19,7 +19,7 @@ from mcts.tree import PRIOR_UNITS, add, count, find_edge, mean, statistic
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.settings import VALUES, Policy
 from rlgo.compiler.jit import apart, calls, compare_and_swap, inline, inline_once, njit, unpacked
-from rlgo.features.incremental import reset_gains_of_player
+from rlgo.features.incremental import reset_gains
 from rlgo.features.shapes import Table, make_features
 from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK, PASS
@@ -105,7 +105,7 @@ def adds_gains(kind):
 def list_gains(node, b, tree, context, workspace):
     """List by how much phi . theta grows with each action of a node, for the colour to play, in `path.gains`."""
     shapes, table, gains = workspace.shapes, context.knowledge.table, workspace.path.gains
-    reset_gains_of_player(b, shapes, table)
+    reset_gains(b, shapes, table)
     first = np.int64(tree.first_edge[node])
     for i in range(tree.n_edges[node]):
         p = np.int64(tree.move[first + i])

@@ -59,7 +59,7 @@ class SearchThreads:
     trees : one tree, or one for each thread
     resources : the number of threads, and the batches of the evaluator. A single thread is the caller's own.
     seed : a single thread draws from it directly, several from its children
-    kinds : of the prior knowledge: the room of its feature set (`FeatureSet.capacity`), whether it has learned patterns,
+    kinds : of the prior knowledge: the room of its feature set (`FeatureSet`), whether it has learned patterns,
         and its network, or None
     evaluator, settings : a user's evaluator, or None, and the settings of the search
 

@@ -111,7 +111,7 @@ def test_another_package_names_its_players(monkeypatch):
     [
         ("no_such_players:First", "player no_such_players:First: no module no_such_players, here or where"),
         ("some_players:Frist", "player some_players:Frist: some_players has no Frist; did you mean First?"),
-        ("some_players:", "player some_players:: expected module:Class"),
+        ("some_players:", "player some_players:: expected MODULE:NAME or FILE.py:NAME, found some_players:"),
         ("some_players:Needy", "player some_players:Needy: argument weights: expected a default, so that it can be a"),
         ("some_players:Broken", "player some_players:Broken: ValueError: no luck (some_players.py, line 26)"),
         ("some_players:NoPlayer", "player some_players:NoPlayer: it = "),
