@@ -168,12 +168,6 @@ def test_a_slice_goes_on_at_the_next_depth(monkeypatch):
     assert clock.now < 0.101
 
 
-@pytest.mark.parametrize("workers", [0, 65, True])
-def test_threads_out_of_range(workers):
-    with pytest.raises(RlgoError, match=f"workers = {workers}: expected an integer from 1 to 64"):
-        AlphaBetaSearch(5, workers=workers)
-
-
 # ---------------------------------------------------------------------------------------------
 # Time, and other limits
 # ---------------------------------------------------------------------------------------------
@@ -289,12 +283,6 @@ def test_limits_that_are_none(depth, seconds, message):
         AlphaBeta(Weights(features, np.zeros(features.n_weights + 1, np.float32)), depth, seconds)
     with pytest.raises(RlgoError, match=message):
         AlphaBetaSearch(5, table_bits=4).search(Game(5), stones_table(STONES, {}), Budget(seconds=seconds, depth=depth))
-
-
-@pytest.mark.parametrize("bits", [3, 29, -1])
-def test_tables_out_of_range(bits):
-    with pytest.raises(RlgoError, match=f"table_bits = {bits}: expected an integer from 4 to 28"):
-        AlphaBetaSearch(5, table_bits=bits)
 
 
 def test_a_board_of_another_size():
