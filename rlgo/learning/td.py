@@ -274,7 +274,7 @@ def learn_game(episode, z, alpha, learning, memory):
 
 @njit
 def learn_game_by_shape(episode, z, alpha, learning, memory):
-    """Do the same without weight sharing (`memory_by_shape`)."""
+    """Do the same for a memory without weight sharing (`memory_by_shape`), as TD search needs it."""
     total = errors(episode, z, learning)
     n_logged = sweep(episode, alpha, learning.normalise, memory, n_written(memory.change_log))
     end_changes(memory.change_log, n_logged)
@@ -448,7 +448,7 @@ def learn_step(t, v_next, alpha, learning, memory):
 
     delta = td_error(squash(learning.value, x_of(configuration, memory.table)), v_next)
 
-    kept = 0
+    kept = 0  # e <- lambda e
     for k in range(n):
         i = traced[k]
         trace[i] *= np.float32(learning.lambda_)
@@ -459,7 +459,7 @@ def learn_step(t, v_next, alpha, learning, memory):
             is_traced[i] = 0
     n = kept
     step = step_over_norm(1.0, _norm(configuration, learning.normalise, memory), learning.normalise)
-    for w in range(g.n_windows):
+    for w in range(g.n_windows):  # e <- e + phi(s_t) / ||phi(s_t)||^2
         for base in (g.ld_base[w], g.li_base[w]):
             c = np.int64(memory.classes.classes[base + np.int64(configuration[w])])
             if c != 0 and step > 0.0:
@@ -472,7 +472,7 @@ def learn_step(t, v_next, alpha, learning, memory):
                 trace[i] += np.float32(step if c > 0 else -step)
     scratch.n_traced[parity] = n
 
-    for k in range(n):
+    for k in range(n):  # theta <- theta + alpha delta V_t e
         i = traced[k]
         theta[i] += _step_along(i, alpha, delta, trace[i], memory.optimiser)
     write_through(n, traced, memory)

@@ -76,6 +76,7 @@ def test_its_arguments_are_keys():
     assert make_player("some_players:Outer.Inner", 5).given[0] == 0
     assert make_player("some_players:Nameless", 5).name == "some_players:Nameless"
     assert parse_spec("some_players:First,skip=1e1").values == {"skip": 10}
+    assert make_player("some_players.py:First,skip=3", 5).given[0] == 3
 
 
 def test_it_plays_matches_and_its_source_is_on_record():
