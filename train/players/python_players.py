@@ -98,4 +98,4 @@ def _load(name: str) -> Callable[..., Any]:
     if name in entry_point_names():
         (entry, *_) = entry_points(group=GROUP, name=name)
         path = entry.value
-    return load(f"player {name}", path, "a subclass of rlgo.Player", callable)  # type: ignore[no-any-return]
+    return load(f"player {name}", path, "a subclass of rlgo.Player", callable)
