@@ -179,11 +179,11 @@ class TreeSearch(Player):
         trees = [_new_tree(size, self.composition, resources.memory_mb / n_trees) for _ in range(n_trees)]
         sequence = seed_sequence(seed)
         self.root = Root(size, trees, resources.reuse and not is_flat, np.random.default_rng(sequence))
-        self._room = None if self._weights is None else self._weights.features.room
+        self._capacity = None if self._weights is None else self._weights.features.capacity
         if prior_search is not None:
-            self._room = prior_search.room
+            self._capacity = prior_search.features.capacity
         self.threads = SearchThreads(
-            size, trees, resources, sequence, self.composition, self.models, self._room, evaluator
+            size, trees, resources, sequence, self.composition, self.models, self._capacity, evaluator
         )
         self._rng = np.random.default_rng(sequence.spawn(1)[0])  # of noise, and of moves that are drawn
         self._is_warm = False
@@ -314,7 +314,7 @@ class TreeSearch(Player):
 
         A second process, if there is one, may still compile what only the next search needs.
         """
-        knows = with_others(self._room or 0) + " with patterns" * (self.models.patterns is not None)
+        knows = with_others(self._capacity or 0) + " with patterns" * (self.models.patterns is not None)
         knows += " with a network" * (self._network is not None)
         knows += " with a softmax policy" * (self.default_policy.softmax is not None)
         if self.prior_search is not None:  # first, since its values may include liberties

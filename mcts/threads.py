@@ -62,7 +62,7 @@ class SearchThreads:
     resources : the number of threads, and the batches of the evaluator. A single thread is the caller's own.
     seed : a single thread draws from it directly, several from its children
     search, models : what the search is composed of, and what has been learned for it
-    room : of the feature set of the weights (`FeatureSet.room`); None without weights
+    capacity : of the feature set of the weights (`FeatureSet.capacity`); None without weights
     evaluator : a user's evaluator, or None
 
     Attributes
@@ -79,7 +79,7 @@ class SearchThreads:
         seed: np.random.SeedSequence,
         search: Composition,
         models: Models,
-        room: int | None = None,
+        capacity: int | None = None,
         evaluator: Any = None,
     ):
         self.trees, n = trees, resources.workers
@@ -94,7 +94,7 @@ class SearchThreads:
             new_workspace(
                 size,
                 s,
-                room,
+                capacity,
                 ring,
                 None if models.patterns is None else new_pattern_scratch(size),
                 None if models.network is None else new_network_workspace(size, models.network),

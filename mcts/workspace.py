@@ -146,7 +146,7 @@ class Workspace(NamedTuple):
 def new_workspace(
     size: int,
     seed: np.random.SeedSequence,
-    room: int | None = None,
+    capacity: int | None = None,
     ring: tuple[np.ndarray, int] | None = None,
     patterns: Any = None,
     network: Any = None,
@@ -157,14 +157,14 @@ def new_workspace(
     ----------
     size : board size
     seed : of the random state
-    room : of the feature set of the weights; None without weights
+    capacity : of the feature set of the weights; None without weights
     ring : `Waiting.counts`, and how many simulations may wait for an evaluator; None without one
     patterns, network : see `Workspace`
     """
     return Workspace(
         on_own_cache_lines(board_dtype(size))[0],
         on_own_cache_lines(path_dtype(size))[0],
-        None if room is None else on_own_cache_lines(shapes_dtype(size, room))[0],
+        None if capacity is None else on_own_cache_lines(shapes_dtype(size, capacity))[0],
         on_own_cache_lines(rollout_dtype(size))[0],
         make_rng(seed),
         None if ring is None else Waiting(np.zeros(ring[1], path_dtype(size)), on_own_cache_lines(np.int64), ring[0]),

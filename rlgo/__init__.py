@@ -10,7 +10,7 @@ from rlgo.base.lazy import lazily
 __all__, __getattr__, __dir__ = lazily(
     __name__,
     {
-        "rlgo.search.alphabeta": ("Options",),
+        "rlgo.search.alphabeta": ("AlphaBetaOptions",),
         "rlgo.search.alphabeta_player": ("AlphaBeta",),
         "rlgo.go.board": ("BLACK", "PASS", "WHITE", "new_board"),
         "rlgo.learning.batches": ("read_games",),

@@ -107,7 +107,7 @@ def main() -> None:
         reset(scratch.boards[0], scratch.shapes[0], own)
         for parts, name in enumerate(names):
             measure(name + weighed, functools.partial(replay, games, lengths, scratch, own, rules, parts), plies)
-    memory = make_memory(weights.features, weights.theta)
+    memory = make_memory(weights.features, Learning(), weights.theta)
     measure("learning from a game", lambda: learn(GAMES, episode, memory, Learning()), GAMES * int(episode.n))
     for name, kind in (("uniform", UNIFORM), ("MoGo", MOGO)):
         default = DefaultPolicy(kind)

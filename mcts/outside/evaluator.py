@@ -6,14 +6,14 @@ from files.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from mcts.outside.answers import ACTION_VALUES, LOGITS, NO_POLICY, PROBABILITIES, Answers
-from rlgo.base.errors import RlgoError, cut, shown
+from rlgo.base.errors import RlgoError, shown
+from rlgo.base.user_code import guarded
 from rlgo.go.positions import HISTORY, Positions
 
 _POLICIES = {"policy": PROBABILITIES, "logits": LOGITS, "q": ACTION_VALUES}
@@ -73,16 +73,7 @@ class Evaluation(NamedTuple):
 
 def evaluate(evaluator: Any, positions: Positions) -> Evaluation:
     """Call an evaluator and check its answer. RlgoError in one line if it fails, whatever is wrong."""
-    try:
-        answer = evaluator(positions)
-    except RlgoError:
-        raise
-    except Exception as error:
-        line = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{line.filename.rpartition('/')[2]}, line {line.lineno}"
-        text = cut(" ".join(str(error).split()))
-        raise RlgoError(f"evaluator: {type(error).__name__}: {text} ({where})") from error
-    return read_answers(answer, len(positions), positions.size**2)
+    return read_answers(guarded("evaluator", evaluator, positions), len(positions), positions.size**2)
 
 
 def read_answers(answer: Any, n: int, points: int) -> Evaluation:

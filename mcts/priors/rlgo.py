@@ -14,7 +14,7 @@ from mcts.log_odds import logit
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.settings import LOGISTIC
 from rlgo.compiler.jit import njit
-from rlgo.features.incremental import reset_gains_of_player
+from rlgo.features.incremental import reset_gains
 from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK, PASS
 from rlgo.learning.value import ValueFunction, gain_of, squash
@@ -35,7 +35,7 @@ class Rlgo(NamedTuple):
 def add_x(prior, node, before, b, tree, context, workspace):  # noqa: ARG001
     """Add x of each action; see `priors.add_x`."""
     shapes, models, x = workspace.shapes, context.models, workspace.path.x
-    reset_gains_of_player(b, shapes, models.table)
+    reset_gains(b, shapes, models.table)
     sign = 1.0 if b.to_play == BLACK else -1.0
     first = np.int64(tree.first_edge[node])
     for k in range(np.int64(tree.n_edges[node])):

@@ -8,7 +8,15 @@ move therefore updates the contributions of the windows that it touched, 14 of 1
 around. A capture touches more windows; its gain is computed by difference, and only when needed (`value.gain_of`).
 Whether a point may be played is updated only where a neighbour, a diagonal, a ko or a last liberty changed.
 
-The weights must not change while a record is in use, unless `reset` or `reweigh` follows.
+Two kinds of functions keep a record valid, from scratch and after a move. What is valid then:
+
+==============================================  ======================================  ================
+valid                                           from scratch                            after a move
+==============================================  ======================================  ================
+everything                                      `reset`; `reweigh`, for new weights     `update`
+x[0], and the gains of the colour to play       `reset_gains`
+x[0]                                            `reset_value`                           `update_value`
+==============================================  ======================================  ================
 """
 
 from __future__ import annotations
@@ -36,16 +44,16 @@ FORBIDDEN = np.float32(-np.inf)  # the mask of a point that a colour may not cho
 _POWER = np.array([3**d for d in range(9)], np.int64)
 
 
-def configuration_type(room: int) -> type:
+def configuration_type(capacity: int) -> type:
     """Return the type of configurations: those of squares fit into 16 bits."""
-    return np.uint32 if room else np.uint16
+    return np.uint32 if capacity else np.uint16
 
 
 @cache
-def shapes_dtype(size: int, room: int = 0) -> np.dtype:
+def shapes_dtype(size: int, capacity: int = 0) -> np.dtype:
     """Return the record type of the shapes on one board of this size (P padded points, W windows; colour index c - 1).
 
-    room : of the feature set; unless it is 0, the record begins with the fields of `other_windows.other_fields`
+    capacity : of the feature set; unless it is 0, the record begins with the fields of `other_windows.other_fields`
 
     Fields
     ------
@@ -64,9 +72,9 @@ def shapes_dtype(size: int, room: int = 0) -> np.dtype:
     delta[W] : scratch of `value.gain_of`
     """
     points = padded_points(size)
-    windows = max_windows(size, room)
+    windows = max_windows(size, capacity)
     fields = [
-        *(other_fields(size) if room else []),
+        *(other_fields(size) if capacity else []),
         ("x", np.float64, (2,)),
         ("n_captures", np.int32, (2,)),
         ("n_changed", np.int32),
@@ -77,7 +85,7 @@ def shapes_dtype(size: int, room: int = 0) -> np.dtype:
         ("mask", np.float32, (2, points)),
         ("delta", np.int32, (windows,)),
         ("now", np.float32, (2, windows)),
-        ("configuration", configuration_type(room), (windows,)),
+        ("configuration", configuration_type(capacity), (windows,)),
         ("changed", np.uint16, (windows + 1,)),
         ("captures", np.uint16, (2, points)),
         ("last_liberty", np.uint16, (points,)),
@@ -89,9 +97,9 @@ def shapes_dtype(size: int, room: int = 0) -> np.dtype:
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
-def new_shapes(n: int, size: int, room: int = 0) -> np.ndarray:
-    """Make n records of `shapes_dtype(size, room)`; each needs a `reset` before use."""
-    return on_own_cache_lines(shapes_dtype(size, room), n)
+def new_shapes(n: int, size: int, capacity: int = 0) -> np.ndarray:
+    """Make n records of `shapes_dtype(size, capacity)`; each needs a `reset` before use."""
+    return on_own_cache_lines(shapes_dtype(size, capacity), n)
 
 
 @inline
@@ -252,7 +260,7 @@ def _renew_configurations(b, sh, g):
 def update_value(b, sh, table):
     """Bring only the configurations and x[0] up to date after a move on `b`, by Black's weights.
 
-    For default policies, which choose no move by value. Afterwards `sh` needs a `reset` before its gains can be used.
+    For default policies, which choose no move by value.
     """
     _renew_configurations(b, sh, table.g)
     for i in range(sh.n_changed):
@@ -330,8 +338,10 @@ def _capture_touched(b, sh, p, color, stamp):
 
 @njit
 def reset(b, sh, table):
-    """Recompute `sh` from the board: at a root, or after the weights changed."""
-    reset_gains(b, sh, table)
+    """Recompute everything from the board: at a root, or for another table."""
+    sh.part[:] = 0
+    _read_board(b, sh, table.g)
+    reweigh(sh, table)
     sh.n_captures[:] = 0
     sh.n_changed = 0
     sh.ko = b.ko
@@ -342,30 +352,48 @@ def reset(b, sh, table):
 
 
 @njit
-def reset_gains(b, sh, table):
-    """Recompute only what `x` and `gain_of` need; choosing moves and further updates need a full `reset`."""
-    sh.part[:] = 0
-    _forget_changes(sh)
-    _read_configurations(b, sh, table.g)
-    reweigh(sh, table)
-    _read_last_liberties(b, sh)
+def reweigh(sh, table):
+    """Recompute values and gains from the configurations, after the weights changed; everything else stays valid."""
+    sh.x[:] = 0.0
+    sh.now[:] = 0.0
+    for w in range(table.g.n_windows):
+        _renew_window(sh, table, w)
+    for start in range(0, sh.gain.shape[1], STRIP):
+        _renew_strip(sh, 0, start)
+        _renew_strip(sh, 1, start)
+    sh.is_fresh[:] = 0
+    forget_gains(sh, table.g, has_others(table.g))
 
 
 @njit
-def reset_gains_of_player(b, sh, table):
-    """Recompute only what x[0] and `gain_of` need for the colour to play: half the look-ups of `reset_gains`."""
+def reset_gains(b, sh, table):
+    """Recompute only x[0] and what `value.gain_of` needs for the colour to play: half the look-ups of `reset`."""
     g, c = table.g, np.uint64(b.to_play - 1)
     for i in range(sh.part.shape[1]):
         sh.part[c, np.uint64(i)] = 0
-    _forget_changes(sh)
-    _read_configurations(b, sh, g)
+    _read_board(b, sh, g)
     sh.x[0] = x_of(sh.configuration, table)
     weights = table.black if c == 0 else table.white
     for w in range(g.n_windows):
         _renew_window_of(sh, g, weights, c, w)
     for start in range(0, sh.gain.shape[1], STRIP):
         _renew_strip(sh, c, start)
-    _read_last_liberties(b, sh)
+
+
+@njit
+def reset_value(b, sh, table):
+    """Recompute only the configurations and x[0], by Black's weights."""
+    _read_configurations(b, sh, table.g)
+    sh.x[0] = x_of(sh.configuration, table)
+
+
+@njit
+def x_of(configuration, table):
+    """Compute phi(s) . theta from the configurations of the windows, by Black's weights."""
+    x = 0.0
+    for w in range(table.g.n_windows):
+        x += shape_value(table.g, table.black, w, np.int64(configuration[w]))
+    return x
 
 
 @inline
@@ -385,26 +413,16 @@ def _renew_window_of(sh, g, weights, c, w):
 
 
 @inline
-def _forget_changes(sh):
+def _read_board(b, sh, g):
+    """Recompute the configurations and the last liberties, and forget changes."""
     sh.dirty[:] = 0
     sh.delta[:] = 0
-
-
-@inline
-def _read_last_liberties(b, sh):
+    _read_configurations(b, sh, g)
     sh.last_liberty[:] = 0
     for p in range(b.color.shape[0]):
-        c = b.color[p]
-        if c in (BLACK, WHITE):
+        if b.color[p] in (BLACK, WHITE):
             chain = np.int64(b.chain[p])
             sh.last_liberty[chain] = last_liberty(b, chain)
-
-
-@njit
-def reset_value(b, sh, table):
-    """Recompute only the configurations and x[0], by Black's weights; everything else needs one of the resets above."""
-    _read_configurations(b, sh, table.g)
-    sh.x[0] = x_of(sh.configuration, table)
 
 
 @inline
@@ -416,26 +434,3 @@ def _read_configurations(b, sh, g):
                 configuration += _POWER[d] * np.int64(b.color[np.uint64(g.cell_point[w, d])])
         sh.configuration[w] = configuration
     reset_others(b, sh, g, has_others(g))
-
-
-@njit
-def reweigh(sh, table):
-    """Recompute the values and gains of `sh` from its configurations, after the weights changed."""
-    sh.x[:] = 0.0
-    sh.now[:] = 0.0
-    for w in range(table.g.n_windows):
-        _renew_window(sh, table, w)
-    for start in range(0, sh.gain.shape[1], STRIP):
-        _renew_strip(sh, 0, start)
-        _renew_strip(sh, 1, start)
-    sh.is_fresh[:] = 0
-    forget_gains(sh, table.g, has_others(table.g))
-
-
-@njit
-def x_of(configuration, table):
-    """Compute phi(s) . theta from the configurations of the windows, by Black's weights."""
-    x = 0.0
-    for w in range(table.g.n_windows):
-        x += shape_value(table.g, table.black, w, np.int64(configuration[w]))
-    return x

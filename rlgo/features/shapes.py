@@ -60,9 +60,9 @@ _MOST_PLACES = 2**31 - 2**22  # of a table, so that their numbers fit into 32 bi
 _PAD = 2 * 3**9  # tables end in zeros: cells that hold a stone are looked up too, and ignored
 
 
-def max_windows(size: int, room: int = 0) -> int:
-    """Count the windows that records reserve space for: squares of all sizes, and others, see `FeatureSet.room`."""
-    return sum((size - k + 1) ** 2 for k in SIZES) + room * 4 * size * size
+def max_windows(size: int, capacity: int = 0) -> int:
+    """Count the windows that records reserve space for: squares of all sizes, and others, see `FeatureSet.capacity`."""
+    return sum((size - k + 1) ** 2 for k in SIZES) + capacity * 4 * size * size
 
 
 class Block(NamedTuple):
@@ -76,14 +76,14 @@ class Block(NamedTuple):
 
 
 @cache
-def geometry_dtype(size: int, one_table: bool = False, room: int = 0) -> np.dtype:
+def geometry_dtype(size: int, one_table: bool = False, capacity: int = 0) -> np.dtype:
     """Return the record type that describes the windows to compiled code (W windows, P padded points).
 
     Fields
     ------
     n_windows : windows in use; n_squares : those that are squares, which come first; n_cells[W] : cells of each
     n_double : windows with two tables, which come first too
-    room : see `FeatureSet.room`
+    capacity : see `FeatureSet.capacity`
     cell_point[W, 9] : the point of each cell, in digit order
     cell_slot[W, 9] : the window's place in `Shapes.part`: slot at that point * P + point
     n_slots[P] : squares over each point; slot_window[P, 14] : which
@@ -98,8 +98,8 @@ def geometry_dtype(size: int, one_table: bool = False, room: int = 0) -> np.dtyp
     slots_at[3 * P + 1] : where those with c classes over point p start in the last two, at [3p + c - 1]
     around_at[P + 1], around : the same for the points that share such a window with each point
     """
-    windows, points = max_windows(size, room), padded_points(size)
-    slots = room * 4 * size * size * MOST_CELLS
+    windows, points = max_windows(size, capacity), padded_points(size)
+    slots = capacity * 4 * size * size * MOST_CELLS
     others = [
         ("n_classes", np.int32),
         ("fewest_classes", np.int32),
@@ -112,11 +112,11 @@ def geometry_dtype(size: int, one_table: bool = False, room: int = 0) -> np.dtyp
     # It comes first, because numba mistakes a record that only has more fields at its end for the shorter one.
     fields = [
         *([("one_table", np.int64)] if one_table else []),
-        *(others if room else []),
+        *(others if capacity else []),
         ("n_windows", np.int32),
         ("n_squares", np.int32),
         ("n_double", np.int32),
-        ("room", np.int32),
+        ("capacity", np.int32),
         ("n_cells", np.int32, (windows,)),
         ("ld_base", np.int32, (windows,)),
         ("li_base", np.int32, (windows,)),
@@ -131,9 +131,9 @@ def geometry_dtype(size: int, one_table: bool = False, room: int = 0) -> np.dtyp
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
-def with_others(room: int) -> str:
-    """Return what to add to the name of kernels for feature sets that have room for other windows than squares."""
-    return " with other windows" + (f" (room {room})" if room > 1 else "") if room else ""
+def with_others(capacity: int) -> str:
+    """Return what to add to the name of kernels of feature sets with other windows than squares."""
+    return " with other windows" + (f" (capacity {capacity})" if capacity > 1 else "") if capacity else ""
 
 
 class Classes(NamedTuple):
@@ -186,7 +186,7 @@ class FeatureSet:
     windows : list of (name, row, col): the kind of every window, in order, and its anchor, the lowest, leftmost corner
         of the rectangle around its cells
     forms : the `Form` of every window
-    room : what records reserve for other windows than squares, in units of four windows a point: 0 without any, or a
+    capacity : how many other windows than squares records have space for, in units of four windows a point: 0, or a
         power of two, so that few feature sets need to be compiled anew
     geometry : `geometry_dtype(size)` record, for `incremental.py`
     parts : the `Part`s of the table, in order
@@ -211,10 +211,10 @@ class FeatureSet:
         self.blocks: list[Block] = []
         one_table = all("LI" not in SHARINGS[self.sharing_of(k)] or self._has_one_table(k) for k in names)
         units = -(-sum(name in self.others for name, _, _ in self.windows) // (4 * size * size))
-        self.room = 1 << (units - 1).bit_length() if units else 0
-        if max_windows(size, self.room) > 2**16:  # then their numbers do not fit into 16 bits
+        self.capacity = 1 << (units - 1).bit_length() if units else 0
+        if max_windows(size, self.capacity) > 2**16:  # then their numbers do not fit into 16 bits
             raise RlgoError(f"{self.name}: {len(self.windows):,} windows, expected fewer")
-        self.geometry = np.zeros(1, geometry_dtype(size, one_table, self.room))[0]
+        self.geometry = np.zeros(1, geometry_dtype(size, one_table, self.capacity))[0]
         self.parts: list[Part] = []
         self._place_windows()
         self.class_of = self._number_weights()
@@ -243,7 +243,7 @@ class FeatureSet:
     @property
     def kernels(self) -> str:
         """What compiled code depends on, for messages about compiling, for instance ``9x9``."""
-        return f"{self.size}x{self.size}" + with_others(self.room)
+        return f"{self.size}x{self.size}" + with_others(self.capacity)
 
     @property
     def sees_liberties(self) -> bool:
@@ -299,7 +299,7 @@ class FeatureSet:
         """Lay out which part of the table each window reads, and the order of its cells: first LD, then LI parts."""
         n, g = self.size, self.geometry
         start: dict[tuple[str, Form, int, int], int] = {}
-        g.n_windows, g.room = len(self.windows), self.room
+        g.n_windows, g.capacity = len(self.windows), self.capacity
         g.n_squares = sum(kind_of(name).is_square for name, _, _ in self.windows)
         g.n_double = sum(not self._has_one_table(name) for name, _, _ in self.windows)
         end = 0

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from annotated_types import Ge, Gt
 
 from rlgo.base.checks import check, validated
-from rlgo.base.errors import RlgoError, shown
+from rlgo.base.errors import RlgoError
 from rlgo.base.settings import Count, Probability, SeedNumber
 from rlgo.compiler.jit import compiling, njit
 from rlgo.features.planes import (
@@ -43,7 +42,6 @@ from rlgo.learning.collection import (
 )
 from rlgo.learning.returns import lambda_returns
 
-VIEWS = ("to_play", "black")
 _CHUNK = 512  # positions that are encoded at once
 _REGION = 2  # marks the empty points of a region while its owner is not known
 _NOBODY = 3  # those of regions that are nobody's, until all are known: 0 would be looked at again
@@ -147,14 +145,12 @@ class Batch(NamedTuple):
     lambda_return : float32[n], what TD(lambda) learns, from z and later values (`returns.py`); NaN: not known
     score : float32[n], points ahead at the end of the game, komi included; NaN: not scored, see `Ends`
     ownership : int8[n, size, size], at the end of the game: 1, -1 or 0; all 0 where `score` is NaN
-    weight : float32[n], 1, or less for older games
     has_search : bool[n]
     to_play : int8[n], the colour to play
     game, ply : int64[n], index of the game in the data, and number of moves before the position
     symmetry : int8[n], the symmetry that was applied to planes, policy and ownership
 
-    z, value, lambda_return, score and ownership are those of Black with ``view="black"``, of the side to play with
-    ``view="to_play"``.
+    z, value, lambda_return, score and ownership are those of the side to play.
     """
 
     planes: np.ndarray
@@ -164,7 +160,6 @@ class Batch(NamedTuple):
     lambda_return: np.ndarray
     score: np.ndarray
     ownership: np.ndarray
-    weight: np.ndarray
     has_search: np.ndarray
     to_play: np.ndarray
     game: np.ndarray
@@ -186,16 +181,12 @@ class GameData:
     n_searched : how many of the positions have a search
     """
 
-    def __init__(
-        self, games: Collection, chosen: np.ndarray, age: np.ndarray, kinds: Kinds, dtype: Any, view: str,
-        half_life: float | None, lam: float,
-    ) -> None:  # fmt: skip
-        """Take some games of a collection; `age` is float64, one for each of them. See `read_games` for the others."""
+    def __init__(self, games: Collection, chosen: np.ndarray, kinds: Kinds, dtype: Any, lam: float) -> None:
+        """Take some games of a collection, int64[n]; see `read_games` for the others."""
         a = take_games(games.arrays, chosen)
         self.size, self.kinds, self.n_games = games.size, kinds_of(kinds), len(chosen)
-        self._dtype, self._view = plane_dtype(dtype, self.kinds), view
+        self._dtype = plane_dtype(dtype, self.kinds)
         self._numbers, self._z = a["number"], a["z"].astype(np.float32)
-        self._weights = np.ones(len(chosen), np.float32) if half_life is None else 0.5 ** (age / half_life)
         self._moves = move_lists_of(a)
         self._value = a["value"].astype(np.float32)
         self._return = lambda_returns(self._value, self._z, a["n_moves"], lam).astype(np.float32)
@@ -257,7 +248,7 @@ class GameData:
         ply = move - self._moves.first_move[game]
         x = self._planes(game, ply)
         to_play = self._moves.color[move]
-        sign = np.where((to_play == BLACK) | (self._view == "black"), 1, -1).astype(np.int8)
+        sign = np.where(to_play == BLACK, 1, -1).astype(np.int8)
         policy = self._policy(move)
         ownership = self.ends.owners[game].reshape(-1, self.size, self.size) * sign[:, None, None]
         g = np.broadcast_to(np.asarray(symmetry), (len(move),))
@@ -268,7 +259,6 @@ class GameData:
         return Batch(
             planes=x, policy=policy, z=z, value=value, lambda_return=lambda_return,
             score=self.ends.score[game].astype(np.float32) * sign, ownership=ownership,
-            weight=self._weights[game].astype(np.float32),
             has_search=self._visited[move] > 0, to_play=to_play.astype(np.int8), game=game, ply=ply,
             symmetry=g.astype(np.int8),
         )  # fmt: skip
@@ -303,10 +293,7 @@ class GameData:
         if wrong >= 0:
             raise RlgoError(f"game {self._numbers[wrong]}: damaged: illegal move")
 
-    def batches(
-        self, size: int, *, epoch: int = 0, seed: int = 1, symmetries: bool = True, part: tuple[int, int] = (0, 1),
-        shuffle: bool = True,
-    ) -> Batches:  # fmt: skip
+    def batches(self, size: int, *, epoch: int = 0, seed: int = 1, symmetries: bool = True) -> Batches:
         """Go through all positions once, in random order.
 
         Parameters
@@ -315,37 +302,21 @@ class GameData:
         epoch : each epoch has its own order and symmetries, which depend on nothing but `seed` and `epoch`
         seed : seed of both
         symmetries : turn and reflect each position at random
-        part : (i, n): only part i of n, from 0, for n processes that share the work
-        shuffle : False: in the order of games and moves
 
         Returns
         -------
         an object with a length, the number of batches, that can be iterated over any number of times
         """
-        return Batches(self, validated(BatchPlan(size, epoch, seed, symmetries, *_part(part), shuffle)))
+        return Batches(self, validated(BatchOrder(size, epoch, seed, symmetries)))
 
 
-class BatchPlan(NamedTuple):
+class BatchOrder(NamedTuple):
     """The order of positions in an epoch; see `GameData.batches`."""
 
     size: Count
     epoch: SeedNumber = 0
     seed: SeedNumber = 1
     symmetries: bool = True
-    part: Annotated[int, Ge(0)] = 0
-    parts: Count = 1
-    shuffle: bool = True
-
-    def combine(self) -> None:
-        """Reject a part that there is not."""
-        if self.part >= self.parts:
-            raise RlgoError(f"part = ({self.part}, {self.parts}): expected 0 to {self.parts - 1} as the first")
-
-
-def _part(part: Any) -> tuple[Any, Any]:
-    if not isinstance(part, tuple | list) or len(part) != 2:
-        raise RlgoError(f"part = {shown(part)}: expected a pair (i, n)")
-    return part[0], part[1]
 
 
 @dataclass(frozen=True)
@@ -353,20 +324,18 @@ class Batches:
     """One epoch of a `GameData`: iterate over it to get each `Batch`. `GameData.batches` makes it."""
 
     data: GameData
-    plan: BatchPlan
+    order: BatchOrder
 
     def __len__(self) -> int:
-        plan = self.plan
-        return -(-len(range(plan.part, len(self.data), plan.parts)) // plan.size)
+        return -(-len(self.data) // self.order.size)
 
     def __iter__(self) -> Iterator[Batch]:
-        plan, n = self.plan, len(self.data)
-        rng = np.random.default_rng(np.random.SeedSequence((plan.seed, plan.epoch)))
-        order = rng.permutation(n) if plan.shuffle else np.arange(n)
-        symmetry = rng.integers(0, N_SYMMETRIES, n) if plan.symmetries else np.zeros(n, np.int64)
-        order = order[plan.part :: plan.parts]
-        for first in range(0, len(order), plan.size):
-            which = order[first : first + plan.size]
+        size, epoch, seed, symmetries = self.order
+        n, rng = len(self.data), np.random.default_rng(np.random.SeedSequence((seed, epoch)))
+        positions = rng.permutation(n)
+        symmetry = rng.integers(0, N_SYMMETRIES, n) if symmetries else np.zeros(n, np.int64)
+        for first in range(0, n, size):
+            which = positions[first : first + size]
             yield self.data.take(which, symmetry[which])
 
 
@@ -376,8 +345,6 @@ def read_games(
     *,
     held_out: bool | None = False,
     newest: int | None = None,
-    half_life: float | None = None,
-    view: str = "to_play",
     dtype: Any = np.float32,
     lam: float = 1.0,
 ) -> GameData:
@@ -389,8 +356,6 @@ def read_games(
     kinds : kinds of planes, see `rlgo.planes`
     held_out : False: the nine tenths of the games that are for learning; True: the others, to measure by; None: all
     newest : only so many of the latest games, those held out included; None: all
-    half_life : a game weighs half as much when so many others are newer; None: all weigh 1
-    view : whose probability of winning, points and area the targets are: ``to_play`` or ``black``
     dtype : of the planes, float32 or uint8
     lam : the lambda of `Batch.lambda_return`
 
@@ -409,13 +374,7 @@ def read_games(
     ((32, 17, 5, 5), (32, 26), (32,))
     """
     check("held_out", held_out, bool | None)
-    newest, half_life = (
-        check("newest", newest, Count | None),
-        check("half_life", half_life, Annotated[float, Gt(0)] | None),
-    )
-    lam = check("lam", lam, Probability)
-    if view not in VIEWS:
-        raise RlgoError(f"view = {shown(view)}: expected to_play or black")
+    newest, lam = check("newest", newest, Count | None), check("lam", lam, Probability)
     games = read_collection(_paths(folders))
     newer = np.empty(len(games), np.int64)
     newer[np.lexsort((games.arrays["number"], games.folder))] = np.arange(len(games))[::-1]
@@ -423,7 +382,7 @@ def read_games(
     if held_out is not None:
         is_chosen &= is_held_out(games.arrays["id"]) == held_out
     chosen = np.flatnonzero(is_chosen)
-    data = GameData(games, chosen, newer[chosen], kinds, dtype, view, half_life, lam)
+    data = GameData(games, chosen, kinds, dtype, lam)
     if not len(data):
         what = {False: " for learning", True: " held out", None: ""}[held_out]
         raise RlgoError(f"{len(games):,} games: no position{what}: expected more games")

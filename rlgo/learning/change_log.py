@@ -51,12 +51,14 @@ class ChangeLog(NamedTuple):
     written: np.ndarray  # int64[1]: changes that this thread has written
 
 
-def make_change_logs(n: int, alpha: float, usual: int, most: int) -> list[ChangeLog]:
-    """Make empty change logs for n threads.
+def make_change_logs(n: int, alpha: float, usual: int, most: int) -> list[ChangeLog | None]:
+    """Make an empty change log for each of n threads; a single one needs none.
 
     alpha : the largest step size
     usual, most : the usual and the largest number of changes in a simulation
     """
+    if n == 1:
+        return [None]
     every = int(min(_MOST_EVERY, max(1.0, _STEPS / alpha)))
     ahead = _AHEAD * every * usual
     length = max(_LENGTH, 1 << (ahead + every * most - 1).bit_length())
@@ -65,26 +67,53 @@ def make_change_logs(n: int, alpha: float, usual: int, most: int) -> list[Change
     return [ChangeLog(me, every, ahead, changes, published, read, on_own_cache_lines(np.int64)) for me in range(n)]
 
 
-def clear(change_logs: list[ChangeLog]) -> None:
+def clear(change_logs: list[ChangeLog | None]) -> None:
     """Empty the change logs, before a search."""
-    for change_log in change_logs:
+    for change_log in filter(None, change_logs):
         change_log.published[:] = change_log.read[:] = change_log.written[:] = 0
 
 
 @inline
+def n_written(change_log):
+    """Return how many changes this thread has written; 0 without a change log (None)."""
+    return np.int64(0) if change_log is None else change_log.written[0]
+
+
+@inline
+def end_changes(change_log, n):
+    """Note that this thread has written n changes in all."""
+    if change_log is not None:
+        change_log.written[0] = n
+
+
+@inline
 def log_change(change_log, n, place, amount):
-    """Record change number n in this thread's change log."""
+    """Record a change as number n, unless it is of place 0; return the number of the next one."""
+    if change_log is None:
+        return n
     change = change_log.changes[np.uint64(change_log.me), np.uint64(n) & np.uint64(change_log.changes.shape[1] - 1)]
     change.place = place
     change.amount = amount
+    return n + np.int64(place != 0)
+
+
+@njit
+def keeps_up(change_log, done, theta):
+    """Exchange changes if it is time to, after `done` simulations; return whether to go on, see `exchange`."""
+    if change_log is None:
+        return True
+    return done % change_log.every != 0 or exchange(change_log, theta)
 
 
 @njit
 def exchange(change_log, theta):
     """Publish this thread's changes, and add those of the others to theta, float32[K].
 
+    change_log : None for a single thread
     Returns whether the thread may run another `change_log.every` simulations; if not, it is too far ahead of another.
     """
+    if change_log is None:
+        return True
     at = change_log.me * _LINE
     atomic_add(change_log.published, at, change_log.written[0] - change_log.published[at])
     for _ in range(_TRIES):

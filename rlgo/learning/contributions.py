@@ -58,7 +58,7 @@ def contributions(weights: Weights, board: np.record) -> list[Window]:
     if int(board.board_size) != f.size:
         raise RlgoError(f"weights for board size {f.size}: expected a board of that size")
     table = weights.table().black
-    sh = new_shapes(1, f.size, f.room)[0]
+    sh = new_shapes(1, f.size, f.capacity)[0]
     reset(board, sh, weights.table())
     windows = []
     for w, ((name, row, col), form) in enumerate(zip(f.windows, f.forms, strict=True)):

@@ -103,7 +103,7 @@ def play_slices(
     size, n, komi = features.size, check("games", games, EvenCount) // 2, check("komi", komi, Komi)
     table = Table(features.geometry, features.expand(theta_a), features.expand(theta_b))
     played = FastGames(np.zeros((n, 2)), np.zeros((n, 2), np.int64), np.zeros((n, 2), np.uint64))
-    scratch = make_scratch(size, tally_dtype(), 0, 3, features.room)
+    scratch = make_scratch(size, tally_dtype(), 0, 3, features.capacity)
     max_moves = check_max_moves(max_moves, size)
     openings = _checked_openings(openings, n, Annotated[int, Ge(0), Le(min(max_moves, size * size // 2))])
     policy, rules, rng = Policy(epsilon=0.0), make_rules(size, komi), make_rng(seed)

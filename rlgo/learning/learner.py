@@ -101,9 +101,10 @@ class LearnWorker:
         self.max_moves = check_max_moves(max_moves, features.size, "policy.max_moves")
         self.memory = make_memory(features, learning, theta, find_rule(optimiser))
         self.theta, self.state = self.memory.theta, state_of(self.memory.optimiser)
+        assert self.memory.scratch is not None  # as without a `memory_by_shape`
         self.occurrences = self.memory.scratch.occurrences
         self._rules = make_rules(features.size, komi)
-        self._scratch = make_scratch(features.size, tally_dtype(), seed, room=features.room)
+        self._scratch = make_scratch(features.size, tally_dtype(), seed, capacity=features.capacity)
         self.episode, self.rng = self._scratch.episode, self._scratch.rng
 
     def _start(self, table: Table) -> None:

@@ -12,7 +12,6 @@ pointer (20 ns a weight), so that the kernels that learn are compiled once for a
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlgo.base.errors import RlgoError, nearest, shown
-from rlgo.base.files import user_path
+from rlgo.base.user_code import load
 from rlgo.compiler.jit import callback, inline, njit
 
 _SIGNATURE = "float64(float64, float64, float32[::1], float64, float64[::1])"  # of a rule, see `rule`
@@ -146,15 +145,12 @@ def find_rule(text: str | LearningRule) -> LearningRule | None:
         raise RlgoError(f"learning.optimiser = {shown(text)}: expected a learning rule, or its name")
     name, *settings = (part.strip() for part in text.split(","))
     if ":" in name:
-        file, _, name = name.rpartition(":")
-        known: Mapping[str, Any] = {n: r for n, r in _run(file).items() if isinstance(r, LearningRule)}
-        missing = f"no learning rule {name} in {file}"
+        found = load("learning.optimiser", name, "a learning rule", lambda value: isinstance(value, LearningRule))
+    elif name in RULES:
+        found = RULES[name]
     else:
-        known, missing = RULES, f"no learning rule {shown(name)}"
-    if name not in known:
-        hint = nearest(name, known, f"expected {', '.join(known) or 'one'}, or FILE.py:NAME")
-        raise RlgoError(f"learning.optimiser: {missing}; {hint}")
-    found = known[name]
+        hint = nearest(name, RULES, f"expected {', '.join(RULES)}, or FILE.py:NAME")
+        raise RlgoError(f"learning.optimiser: no learning rule {shown(name)}; {hint}")
     return _with_settings(found, settings) if settings else found
 
 
@@ -174,23 +170,15 @@ def _with_settings(found: LearningRule | None, settings: list[str]) -> LearningR
     return replace(found, parameters=parameters)
 
 
-def _run(file: str) -> dict[str, Any]:
-    """Run a Python file and return its globals."""
-    path = user_path(file)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise RlgoError(f"learning.optimiser: {file}: expected a Python file")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise RlgoError(f"learning.optimiser: {file} cannot be run: {type(error).__name__}: {error}") from None
-    return vars(module)
-
-
 # ---------------------------------------------------------------------------------------------
 # Steps
 # ---------------------------------------------------------------------------------------------
+
+
+@inline
+def gradient_scale(alpha, optimiser):
+    """Return the factor of a gradient: alpha if it changes the weights at once, 1 if an optimiser will use it."""
+    return alpha if optimiser is None else 1.0
 
 
 @inline

@@ -11,8 +11,8 @@ import numpy as np
 
 from rlgo.base.settings import SOFTMAX
 from rlgo.compiler.jit import inline, njit, random_unit
-from rlgo.go.board import PASS, is_sensible, random_move
-from rlgo.learning.value import best_afterstate, gain_of, keep_best, squash
+from rlgo.go.board import PASS, random_move
+from rlgo.learning.value import best_afterstate, gain_of, squash
 
 
 @inline
@@ -34,24 +34,6 @@ def choose_move(b, sh, table, policy, value, rng):
     if explores(policy, rng):
         return random_move(b, rng), 0
     return best_afterstate(b, sh, table, rng)
-
-
-@njit
-def choose_move_by_both(b, sh, table, long_sh, long_table, policy, rng):
-    """Choose epsilon-greedily by the sum of two memories over different features (TD paper, Section 5.2).
-
-    `sh` and `long_sh` must both be up to date with `b`, each by its own table. Candidates are evaluated one by one,
-    which makes this about four times slower than `choose_move`.
-    """
-    if explores(policy, rng):
-        return random_move(b, rng)
-    best, ties, choice = -np.inf, 0, PASS
-    for i in range(b.n_empty):
-        p = np.int64(b.empties[i])
-        if is_sensible(b, p):
-            gain = gain_of(b, sh, table, p) + gain_of(b, long_sh, long_table, p)
-            best, ties, choice = keep_best(p, gain, best, ties, choice, rng)
-    return choice
 
 
 @njit

@@ -34,13 +34,13 @@ def make_scratch(
     tally_dtype: np.dtype,
     seed: int | np.random.SeedSequence,
     n_boards: int = 2,
-    room: int = 0,
+    capacity: int = 0,
 ) -> Scratch:
     """Make the scratch of one thread for a board size and windows, with an empty tally of this type."""
     return Scratch(
         new_boards(n_boards, size),
-        new_shapes(2, size, room),
-        on_own_cache_lines(episode_dtype(size, room))[0],
+        new_shapes(2, size, capacity),
+        on_own_cache_lines(episode_dtype(size, capacity))[0],
         new_rollout(size),
         make_rng(seed),
         on_own_cache_lines(tally_dtype)[0],

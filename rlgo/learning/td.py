@@ -38,8 +38,8 @@ from rlgo.features.incremental import configuration_type, x_of
 from rlgo.features.other_windows import has_two_weights
 from rlgo.features.shapes import GROUP, WINDOWS_OVER_POINT, Classes, FeatureSet, Table, max_windows
 from rlgo.go.rules import max_plies
-from rlgo.learning.change_log import ChangeLog, log_change
-from rlgo.learning.optimisers import LearningRule, Optimiser, change_of, take_step
+from rlgo.learning.change_log import ChangeLog, end_changes, log_change, n_written
+from rlgo.learning.optimisers import LearningRule, Optimiser, change_of, gradient_scale, take_step
 from rlgo.learning.value import squash
 
 # ---------------------------------------------------------------------------------------------
@@ -79,20 +79,18 @@ def step_size(learning, game):
 
 
 @inline
-def norm_change(ld, li, n, normalise, scratch):
+def norm_change(ld, li, n, normalise, counts):
     """Return how much ||phi||^2 grows when a shape with the classes ld and li (0: none) appears (n = 1) or goes (-1).
 
     ACTIVE counts the non-neutral windows, as in the paper; SLOTS counts their weights, LI and LD
-    separately, as the original RLGO did. NORM2 sums the squares of the signed class counts in scratch.counts.
+    separately, as the original RLGO did. NORM2 sums the squares of the signed class counts, which it keeps in `counts`.
     """
-    if scratch is None:  # without sharing, all modes count windows
-        return n * np.int64(ld != 0)
     if normalise == ACTIVE:
         return n * np.int64((ld != 0) | (li != 0))
     if normalise == SLOTS:
         return n * (np.int64(ld != 0) + np.int64(li != 0))
     if normalise == NORM2:
-        return _square_change(ld, n, scratch.counts) + _square_change(li, n, scratch.counts)
+        return _square_change(ld, n, counts) + _square_change(li, n, counts)
     return 0
 
 
@@ -120,7 +118,7 @@ def step_over_norm(alpha, norm, normalise):
 
 
 @cache
-def episode_dtype(size: int, room: int = 0) -> np.dtype:
+def episode_dtype(size: int, capacity: int = 0) -> np.dtype:
     """Return the record type of one game, as learning needs it (W windows, T <= `max_plies`).
 
     Fields
@@ -134,7 +132,7 @@ def episode_dtype(size: int, room: int = 0) -> np.dtype:
     mass[T + 1] : prefix sums of 1 / ||phi(s_t)||^2, for optimisers
     since[W], ld[W], li[W] : scratch of `learn_game`: the first state of each window's shape, and its classes
     """
-    windows = max_windows(size, room)
+    windows = max_windows(size, capacity)
     plies = max_plies(size)
     events = 2 * WINDOWS_OVER_POINT * plies  # a move places one stone, which is captured at most once
     events += (windows - max_windows(size)) * plies  # chains may gain and lose liberties at every move
@@ -149,10 +147,10 @@ def episode_dtype(size: int, room: int = 0) -> np.dtype:
         ("since", np.int32, (windows,)),
         ("ld", np.int32, (windows,)),
         ("li", np.int32, (windows,)),
-        ("first", configuration_type(room), (windows,)),
+        ("first", configuration_type(capacity), (windows,)),
         ("moves", np.uint16, (plies,)),
         ("event_window", np.uint16, (events,)),
-        ("event_configuration", configuration_type(room), (events,)),
+        ("event_configuration", configuration_type(capacity), (events,)),
     ]
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
@@ -176,13 +174,18 @@ class UpdateScratch(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Weights that learn, and the scratch of their update; n weights."""
+    """Weights that learn, and what their update needs; n weights, W windows.
+
+    Without sharing each shape has a weight of its own, at its place in the table: theta is the table itself.
+    """
 
     theta: np.ndarray  # float32[n + 1]
     table: Table  # theta written out by shape, the same array for both colours
-    classes: Classes
-    scratch: UpdateScratch
-    optimiser: Optimiser | None  # None for the papers' rule
+    learns: np.ndarray  # uint8[W]: 1 for the windows that learn; others, only without sharing, belong to another memory
+    classes: Classes | None  # None: without sharing
+    scratch: UpdateScratch | None  # None: without sharing
+    optimiser: Optimiser | None  # None: the papers' rule
+    change_log: ChangeLog | None  # records every change for other threads; None: a single thread
 
 
 def make_memory(
@@ -198,7 +201,13 @@ def make_memory(
         own[:] = theta
     scratch = _make_scratch(features.n_weights + 1, len(features.windows), learning)
     optimiser = None if rule is None else rule.make(features.n_weights)
-    return Memory(own, features.table(own), features.classes, scratch, optimiser)
+    learns = np.ones(len(features.windows), np.uint8)
+    return Memory(own, features.table(own), learns, features.classes, scratch, optimiser, None)
+
+
+def memory_by_shape(table: Table, learns: np.ndarray, change_log: ChangeLog | None) -> Memory:
+    """Return the memory of features that share no weights (sharing "none"); the table itself learns. See `Memory`."""
+    return Memory(table.black, table, learns, None, None, None, change_log)
 
 
 def _make_scratch(n: int, n_windows: int, learning: Learning) -> UpdateScratch:
@@ -249,15 +258,6 @@ def record_move(episode, sh, p, v):
 # ---------------------------------------------------------------------------------------------
 
 
-class Accumulator(NamedTuple):
-    """The target of `add_gradient`, which adds one part for each shape and its lifetime (n weights)."""
-
-    weights: np.ndarray  # float32[n + 1]: the weights themselves, or the gradient that an optimiser will apply
-    scratch: UpdateScratch | None  # None without weight sharing, where `weights` is the table
-    optimiser: Optimiser | None
-    change_log: ChangeLog | None  # records every change for other threads
-
-
 @njit
 def learn_game(episode, z, alpha, learning, memory):
     """Apply NTD(lambda) for a whole game with outcome z, using the values in `episode.v`.
@@ -265,38 +265,20 @@ def learn_game(episode, z, alpha, learning, memory):
     `memory` (`Memory`) is updated in place. Returns the sum of |delta V_t|.
     """
     total = errors(episode, z, learning)
-    weights, scale = _receiver(memory.theta, memory.optimiser, alpha)
-    to = Accumulator(weights, memory.scratch, memory.optimiser, None)
-    n_touched = add_gradient(episode, scale, learning.normalise, memory.table.g, memory.classes.classes, to, 0)
+    scale = gradient_scale(alpha, memory.optimiser)
+    n_touched = sweep(episode, scale, learning.normalise, memory, 0)
     take_step(n_touched, memory.scratch.touched, alpha, memory.theta, memory.optimiser)
     write_through(n_touched, memory.scratch.touched, memory)
     return total
 
 
-@inline
-def _receiver(theta, optimiser, alpha):
-    """Return the array to add the gradient to, and the factor: theta and alpha without an optimiser."""
-    if optimiser is None:
-        return theta, alpha
-    return optimiser.gradient, 1.0
-
-
 @njit
-def learn_game_unshared(episode, z, alpha, learning, table, learns, change_log):
-    """Apply NTD(lambda) for a whole game to features without weight sharing, whose weights are the table itself.
-
-    table : for a feature set "none", where only the all-empty shapes are neutral
-    learns : uint8[W], 1 for the windows of the memory that learns; the others belong to another memory
-    change_log : a `ChangeLog` that records every change; None for a single thread
-    """
+def learn_game_by_shape(episode, z, alpha, learning, memory):
+    """Do the same for a memory without weight sharing (`memory_by_shape`), as TD search needs it."""
     total = errors(episode, z, learning)
-    to = Accumulator(table.black, None, None, change_log)
-    if change_log is None:
-        add_gradient(episode, alpha, learning.normalise, table.g, learns, to, 0)
-    else:
-        n = add_gradient(episode, alpha, learning.normalise, table.g, learns, to, change_log.written[0])
-        change_log.written[0] = n
-    table.black[0] = 0.0
+    n_logged = sweep(episode, alpha, learning.normalise, memory, n_written(memory.change_log))
+    end_changes(memory.change_log, n_logged)
+    memory.theta[0] = 0.0
     return total
 
 
@@ -318,118 +300,102 @@ def errors(episode, z, learning):
 
 
 @njit
-def add_gradient(episode, scale, normalise, g, classes, to, n_touched):
-    """Sweep forward, adding the sum of scale e_t / ||phi(s_t)||^2 over each shape's lifetime to its weights.
+def sweep(episode, scale, normalise, memory, n):
+    """Add scale * sum over t of e_t phi(s_t) / ||phi(s_t)||^2 to the weights, one life of a shape after the other.
 
-    scale : alpha if the weights themselves are updated, otherwise 1
-    classes : classes of the shapes; without weight sharing, `learns` of `learn_game_unshared`
-    to : `Accumulator`
-    Returns n_touched, increased by the number of weights touched, which to.scratch.touched lists, or of changes
-    recorded. (Counting occurrences costs 5 % of the games per second.)
+    scale : alpha if the weights themselves change, 1 if an optimiser will change them
+    n : weights touched, or changes logged, so far; the new number is returned
     """
     norm = np.int64(0)
-    for w in range(g.n_windows):
+    for w in range(memory.table.g.n_windows):  # the shapes of s_0
         configuration = np.int64(episode.first[np.uint64(w)])
-        ld, li = _classes_at(g, classes, to.scratch, w, configuration)
-        norm += norm_change(ld, li, 1, normalise, to.scratch)
-        episode.ld[np.uint64(w)] = ld
-        episode.li[np.uint64(w)] = li
-        episode.since[np.uint64(w)] = 0
-    n = np.int64(episode.n)
+        norm += _begin_life(episode, w, 0, configuration, normalise, memory, memory.classes)
+    n_states = np.int64(episode.n)
     i = np.int64(0)
     rate, mass = 0.0, 0.0
-    episode.rate[0] = 0.0
-    _set_mass(episode, 0, 0.0, to.optimiser)
-    for t in range(n):
+    episode.rate[0] = episode.mass[0] = 0.0
+    for t in range(n_states):
         step = step_over_norm(scale, norm, normalise)
         rate += step * episode.e[np.uint64(t)]
         mass += step
         episode.rate[np.uint64(t + 1)] = rate
-        _set_mass(episode, t + 1, mass, to.optimiser)
-        end = np.int64(episode.event_end[np.uint64(t + 1)]) if t + 1 < n else i
-        while i < end:  # shapes removed and added by the move from s_t to s_t+1
+        episode.mass[np.uint64(t + 1)] = mass
+        end = np.int64(episode.event_end[np.uint64(t + 1)]) if t + 1 < n_states else i
+        while i < end:  # shapes that the move from s_t to s_t+1 removes and adds
             w = np.int64(episode.event_window[np.uint64(i)])
             configuration = np.int64(episode.event_configuration[np.uint64(i)])
-            ld, li, n_touched = _end_life(episode, w, t + 1, g, to, n_touched)
-            norm += norm_change(ld, li, -1, normalise, to.scratch)
-            ld, li = _classes_at(g, classes, to.scratch, w, configuration)
-            norm += norm_change(ld, li, 1, normalise, to.scratch)
-            episode.ld[np.uint64(w)] = ld
-            episode.li[np.uint64(w)] = li
-            episode.since[np.uint64(w)] = t + 1
+            change, n = _end_life(episode, w, t + 1, normalise, memory, memory.classes, n)
+            norm += change
+            norm += _begin_life(episode, w, t + 1, configuration, normalise, memory, memory.classes)
             i += 1
-    for w in range(g.n_windows):
-        ld, li, n_touched = _end_life(episode, w, n, g, to, n_touched)
-        norm_change(ld, li, -1, normalise, to.scratch)  # leaves the counts at 0
-    return n_touched
+    for w in range(memory.table.g.n_windows):
+        _, n = _end_life(episode, w, n_states, normalise, memory, memory.classes, n)
+    return n
 
 
 @inline
-def _end_life(episode, w, t, g, to, n_touched):
-    """Add the gain of the shape in window w from s_since to s_t-1; return its classes and the new n_touched."""
+def _begin_life(episode, w, t, configuration, normalise, memory, classes):
+    """Note the weights of the shape that appears in window w in s_t; return how much ||phi||^2 grows."""
+    g = memory.table.g
+    episode.since[np.uint64(w)] = t
+    place = np.int64(g.ld_base[np.uint64(w)]) + configuration
+    if classes is None:  # without sharing, only all-empty shapes are neutral, and all modes count windows
+        c = place * np.int64((configuration != 0) & (memory.learns[np.uint64(w)] != 0))
+        episode.ld[np.uint64(w)] = c
+        return np.int64(c != 0)
+    ld, li = np.int64(classes.classes[np.uint64(place)]), np.int64(0)
+    if has_two_weights(g, w):
+        li = np.int64(classes.classes[np.uint64(g.li_base[np.uint64(w)] + configuration)])
+    episode.ld[np.uint64(w)] = ld
+    episode.li[np.uint64(w)] = li
+    return norm_change(ld, li, 1, normalise, memory.scratch.counts)
+
+
+@inline
+def _end_life(episode, w, t, normalise, memory, classes, n):
+    """Let the weights of the shape in window w learn from its life, s_since to s_t-1.
+
+    Returns how much ||phi||^2 grows, and the new n.
+    """
     since = np.int64(episode.since[np.uint64(w)])
     gained = episode.rate[np.uint64(t)] - episode.rate[np.uint64(since)]
-    ld, li = np.int64(episode.ld[np.uint64(w)]), np.int64(episode.li[np.uint64(w)])
-    n_touched = _add(ld, gained, (since, t), episode, to, n_touched)
-    if has_two_weights(g, w):
-        n_touched = _add(li, gained, (since, t), episode, to, n_touched)
-    return ld, li, n_touched
+    ld = np.int64(episode.ld[np.uint64(w)])
+    if classes is None:
+        return -np.int64(ld != 0), _change_place(ld, gained, memory.theta, memory.change_log, n)
+    li = np.int64(episode.li[np.uint64(w)])
+    mass = episode.mass[np.uint64(t)] - episode.mass[np.uint64(since)]
+    n = _change_class(ld, gained, mass, t - since, memory, memory.optimiser, n)
+    if has_two_weights(memory.table.g, w):
+        n = _change_class(li, gained, mass, t - since, memory, memory.optimiser, n)
+    return norm_change(ld, li, -1, normalise, memory.scratch.counts), n
 
 
 @inline
-def _classes_at(g, classes, scratch, w, configuration):
-    """Return the classes (LD or the only one, LI) of the shape in window w; without sharing, its place in the table."""
-    place = np.int64(g.ld_base[np.uint64(w)]) + configuration
-    if scratch is None:
-        return place * np.int64((configuration != 0) & (classes[np.uint64(w)] != 0)), np.int64(0)
-    li = np.int64(0)
-    if has_two_weights(g, w):
-        li = np.int64(classes[np.uint64(g.li_base[np.uint64(w)] + configuration)])
-    return np.int64(classes[np.uint64(place)]), li
+def _change_place(place, gained, theta, change_log, n):
+    """Add a gain to the weight at a place of the table. Neutral shapes add to theta[0], which is not a weight."""
+    theta[np.uint64(place)] += np.float32(gained)
+    return log_change(change_log, n, place, np.float32(gained))
 
 
 @inline
-def _add(c, gained, life, episode, to, n_touched):
-    """Add sign * gained to the weight of class c, whose shape lived from s_life[0] to s_life[1]-1, and list it."""
-    n_touched = _add_to(c, gained, life[1] - life[0], to.weights, to.scratch, to.change_log, n_touched)
-    _add_curvature(c, life, episode, to.optimiser)
-    return n_touched
+def _change_class(c, gained, mass, length, memory, optimiser, n):
+    """Add sign * gained to the weight of class c, or to its gradient if there is an optimiser, and list the weight.
 
-
-@inline
-def _add_to(c, gained, length, weights, scratch, change_log, n_touched):
-    """Do the work of `_add`.
-
-    There are no branches: neutral shapes add to weights[0], which is not a weight, and a weight already listed
-    is written past the end of the list.
+    There are no branches: neutral shapes add to theta[0], which is not a weight, and a weight already listed is written
+    past the end of the list. (Counting occurrences costs 5 % of the games per second.)
     """
-    if scratch is None:  # without sharing there are no signs and nothing to write through
-        weights[np.uint64(c)] += np.float32(gained)
-        if change_log is None:
-            return n_touched
-        log_change(change_log, n_touched, c, np.float32(gained))
-        return n_touched + np.int64(c != 0)
-    i = np.uint64(abs(c))
-    weights[i] += np.float32(gained if c > 0 else -gained)
+    i, scratch = np.uint64(abs(c)), memory.scratch
+    amount = np.float32(gained if c > 0 else -gained)
+    if optimiser is None:
+        memory.theta[i] += amount
+    else:
+        optimiser.gradient[i] += amount
+        optimiser.curvature[i] += np.float32(mass)
     scratch.occurrences[i] += length
-    scratch.touched[np.uint64(n_touched)] = i
-    n_touched += 1 - np.int64(scratch.is_touched[i])
+    scratch.touched[np.uint64(n)] = i
+    n += 1 - np.int64(scratch.is_touched[i])
     scratch.is_touched[i] = 1
-    return n_touched
-
-
-@inline
-def _set_mass(episode, t, mass, optimiser):
-    """Record the prefix sum of 1 / ||phi||^2, which only an optimiser needs."""
-    if optimiser is not None:
-        episode.mass[np.uint64(t)] = mass
-
-
-@inline
-def _add_curvature(c, life, episode, optimiser):
-    if optimiser is not None:
-        part = episode.mass[np.uint64(life[1])] - episode.mass[np.uint64(life[0])]
-        optimiser.curvature[np.uint64(abs(c))] += np.float32(part)
+    return n
 
 
 @njit
@@ -482,7 +448,7 @@ def learn_step(t, v_next, alpha, learning, memory):
 
     delta = td_error(squash(learning.value, x_of(configuration, memory.table)), v_next)
 
-    kept = 0
+    kept = 0  # e <- lambda e
     for k in range(n):
         i = traced[k]
         trace[i] *= np.float32(learning.lambda_)
@@ -493,7 +459,7 @@ def learn_step(t, v_next, alpha, learning, memory):
             is_traced[i] = 0
     n = kept
     step = step_over_norm(1.0, _norm(configuration, learning.normalise, memory), learning.normalise)
-    for w in range(g.n_windows):
+    for w in range(g.n_windows):  # e <- e + phi(s_t) / ||phi(s_t)||^2
         for base in (g.ld_base[w], g.li_base[w]):
             c = np.int64(memory.classes.classes[base + np.int64(configuration[w])])
             if c != 0 and step > 0.0:
@@ -506,7 +472,7 @@ def learn_step(t, v_next, alpha, learning, memory):
                 trace[i] += np.float32(step if c > 0 else -step)
     scratch.n_traced[parity] = n
 
-    for k in range(n):
+    for k in range(n):  # theta <- theta + alpha delta V_t e
         i = traced[k]
         theta[i] += _step_along(i, alpha, delta, trace[i], memory.optimiser)
     write_through(n, traced, memory)
@@ -530,6 +496,6 @@ def _norm(configuration, normalise, memory):
         for w in range(g.n_windows):
             ld = np.int64(classes[g.ld_base[w] + np.int64(configuration[w])])
             li = np.int64(classes[g.li_base[w] + np.int64(configuration[w])])
-            change = norm_change(ld, li, n, normalise, memory.scratch)
+            change = norm_change(ld, li, n, normalise, memory.scratch.counts)
             norm += change if n == 1 else 0
     return norm

@@ -227,7 +227,7 @@ class ValueFunction:
         self.weights = weights
         self.size: int = weights.features.size
         self._kind = VALUES[weights.value]
-        self._shapes = new_shapes(1, self.size, weights.features.room)[0]
+        self._shapes = new_shapes(1, self.size, weights.features.capacity)[0]
 
     def __repr__(self) -> str:
         return f"<ValueFunction {self.weights.features.name}, {self.weights.value}, {self.weights.games:,} games>"

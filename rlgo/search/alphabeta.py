@@ -10,8 +10,8 @@ What makes it fast
 * Nothing is undone: an inner node copies its parent's records and plays its move on the copy. Leaves are never played:
   the value of a move is the logit plus its gain, and finding the best move is one pass over an array
   (`value.best_afterstate`).
-* Every enhancement that prunes more than plain alpha-beta can be switched off (`Options`). Only null moves and late
-  move reductions, which are off by default, change the result.
+* Every enhancement that prunes more than plain alpha-beta can be switched off (`AlphaBetaOptions`). Only null moves and
+  late move reductions, which are off by default, change the result.
 * The transposition table is written without locks, even if several threads share it: a torn entry does not match its
   key (Hyatt and Mann 2002).
 """
@@ -47,14 +47,14 @@ _EARLY = 3  # number of first moves of a node that are never reduced
 _HISTORY = 1e-3  # of a logit, for each squared depth
 
 
-class Options(NamedTuple):
+class AlphaBetaOptions(NamedTuple):
     """The enhancements of alpha-beta, each on or off.
 
     `AlphaBeta` checks them.
 
     >>> import rlgo
     >>> weights = rlgo.load_weights(rlgo.shipped_weights(9))
-    >>> rlgo.AlphaBeta(weights, depth=2, options=rlgo.Options(null_move=True))
+    >>> rlgo.AlphaBeta(weights, depth=2, options=rlgo.AlphaBetaOptions(null_move=True))
     <AlphaBeta 'alphabeta', 9x9>
     """
 
@@ -153,7 +153,7 @@ class SearchMemory(NamedTuple):
     stop: np.ndarray  # int64[1]: 1 ends the search; other threads may set it
     rng: np.ndarray  # uint64[1]
     table: Table  # the value function (`rewriting.fuse`)
-    options: Options
+    options: AlphaBetaOptions
     rules: Rules
 
 

@@ -14,7 +14,7 @@ from rlgo.go.board import new_board
 from rlgo.go.game import Game
 from rlgo.learning.value import ValueFunction
 from rlgo.play.player import Candidate, Player, SearchStatistics, Seed, check_size, position_of, ranked
-from rlgo.search.alphabeta import DEFAULT_DEPTH, DEFAULT_TABLE_BITS, Options
+from rlgo.search.alphabeta import DEFAULT_DEPTH, DEFAULT_TABLE_BITS, AlphaBetaOptions
 from rlgo.search.deepening import AlphaBetaResult, AlphaBetaSearch, best_first, check_limits, describe
 
 
@@ -48,7 +48,7 @@ class AlphaBeta(Player):
         weights: Weights,
         depth: int | None = DEFAULT_DEPTH,
         seconds: float | None = None,
-        options: Options = Options(),
+        options: AlphaBetaOptions = AlphaBetaOptions(),
         table_bits: int = DEFAULT_TABLE_BITS,
         workers: int = 1,
         seed: Seed = None,

@@ -34,8 +34,8 @@ from rlgo.search.alphabeta import (
     DEFAULT_TABLE_BITS,
     MAX_DEPTH,
     WON_LOGIT,
+    AlphaBetaOptions,
     Depth,
-    Options,
     SearchMemory,
     TableBits,
     begin_root,
@@ -194,7 +194,7 @@ class AlphaBetaSearch:
     Parameters
     ----------
     size : board size
-    options : `Options`
+    options : `AlphaBetaOptions`
     table_bits : the transposition table has 2^table_bits entries of 24 bytes
     workers : number of threads. Several reach a depth sooner, but only with a transposition table
     seed : seed of the order in which equal root moves are tried; None draws a fresh one each time
@@ -211,14 +211,14 @@ class AlphaBetaSearch:
     def __init__(
         self,
         size: int,
-        options: Options = Options(),
+        options: AlphaBetaOptions = AlphaBetaOptions(),
         table_bits: int = DEFAULT_TABLE_BITS,
         workers: int = 1,
         seed: Seed = None,
     ):
         table_bits, workers = check("table_bits", table_bits, TableBits), check("workers", workers, Threads)
         size = self.size = board_size(size)
-        self.options = check("options", options, Options)
+        self.options = check("options", options, AlphaBetaOptions)
         self.results: list[AlphaBetaResult] = []
         sequence = seed_sequence(seed)
         self._order = np.random.default_rng(sequence)
@@ -344,9 +344,9 @@ class AlphaBetaSearch:
 
     def _fit(self, table: Table) -> None:
         """Make records for the windows of this table."""
-        room = int(table.g.room)
-        if self._searches[0].shapes.dtype != shapes_dtype(self.size, room):
-            self._searches = [s._replace(shapes=new_shapes(MAX_DEPTH + 1, self.size, room)) for s in self._searches]
+        capacity = int(table.g.capacity)
+        if self._searches[0].shapes.dtype != shapes_dtype(self.size, capacity):
+            self._searches = [s._replace(shapes=new_shapes(MAX_DEPTH + 1, self.size, capacity)) for s in self._searches]
 
     def warm_up(self, table: Table | None = None) -> None:
         """Compile what a search by this table (None: the last one) needs, so that compiling costs no clock time."""
@@ -354,7 +354,7 @@ class AlphaBetaSearch:
             self._fit(table)
             self._searches = [search._replace(table=table) for search in self._searches]
         first = self._searches[0]
-        with compiling(f"alpha-beta, {self.size}x{self.size}{with_others(int(first.table.g.room))}"):
+        with compiling(f"alpha-beta, {self.size}x{self.size}{with_others(int(first.table.g.capacity))}"):
             reset(first.boards[0], first.shapes[0], first.table)
             begin_root(np.zeros(1, np.int64), 1, first.state)
             negamax(0, first)

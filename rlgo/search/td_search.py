@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -61,11 +61,11 @@ from rlgo.go.clock import seconds_for
 from rlgo.go.game import Game
 from rlgo.go.positions import places_of
 from rlgo.go.rules import check_max_moves, make_rules
-from rlgo.learning.change_log import ChangeLog, catch_up, clear, exchange, make_change_logs
+from rlgo.learning.change_log import catch_up, clear, exchange, keeps_up, make_change_logs
 from rlgo.learning.learner import add_up
-from rlgo.learning.policy import choose_move, choose_move_by_both
-from rlgo.learning.scratch import Scratch, clear_tally, make_scratch
-from rlgo.learning.td import begin_episode, learn_game_unshared, record_move, step_size
+from rlgo.learning.policy import choose_move
+from rlgo.learning.scratch import clear_tally, make_scratch
+from rlgo.learning.td import begin_episode, learn_game_by_shape, memory_by_shape, record_move, step_size
 from rlgo.learning.value import all_afterstates, squash
 from rlgo.moves.rollout import (
     DefaultPolicy,
@@ -142,13 +142,6 @@ class SearchSettings(NamedTuple):
     default: DefaultPolicy = DefaultPolicy()
 
 
-class LongTerm(NamedTuple):
-    """A long-term memory that is kept apart from the short-term one (see `dyna2.py`)."""
-
-    shapes: np.ndarray  # `shapes_dtype`: shapes[0] matches the root, shapes[1] the simulation
-    table: Table
-
-
 @cache
 def tally_dtype() -> np.dtype:
     """Return the record type of the totals of simulations: learned from, abandoned, and the sum of z."""
@@ -156,30 +149,24 @@ def tally_dtype() -> np.dtype:
 
 
 @inline_once
-def play_simulation(scratch, table, settings, rules, long_term):
+def play_simulation(scratch, table, settings, rules):
     """Simulate once on scratch.boards[1], which scratch.shapes[1] must match; scratch.episode records it.
 
-    long_term : `LongTerm` if it is kept apart; None without one, or if `table` holds both memories
     Returns (finished, z).
     """
     b, sh, episode, rng = scratch.boards[1], scratch.shapes[1], scratch.episode, scratch.rng
-    simulation, default = settings.simulation, settings.default
-    begin_episode(episode, sh, table.g, _value(settings, sh, long_term))
+    simulation, default, value = settings.simulation, settings.default, settings.learning.value
+    begin_episode(episode, sh, table.g, squash(value, sh.x[0]))
     t = 0
     finished = False
     # T plies of the learned policy ...
     while t < simulation.plies and t < simulation.max_moves and not finished:
-        if long_term is None:
-            p, _ = choose_move(b, sh, table, settings.policy, settings.learning.value, rng)
-        else:
-            p = choose_move_by_both(b, sh, table, long_term.shapes[1], long_term.table, settings.policy, rng)
+        p, _ = choose_move(b, sh, table, settings.policy, value, rng)
         play(b, p, rules.zobrist)
         if t < simulation.learn_plies or t + 1 < simulation.plies:
             update(b, sh, table)
-            if long_term is not None:
-                update(b, long_term.shapes[1], long_term.table)
         if t < simulation.learn_plies:
-            record_move(episode, sh, p, _value(settings, sh, long_term))
+            record_move(episode, sh, p, squash(value, sh.x[0]))
         finished = is_decided(b, default, rules)
         t += 1
     # ... then the default policy, while there is something to learn from it ...
@@ -188,9 +175,7 @@ def play_simulation(scratch, table, settings, rules, long_term):
     while t < simulation.learn_plies and t < simulation.max_moves and not finished:
         p = step_rollout(b, default, scratch.rollout, rules, rng)
         update_value(b, sh, table)
-        if long_term is not None:
-            update_value(b, long_term.shapes[1], long_term.table)
-        record_move(episode, sh, p, _value(settings, sh, long_term))
+        record_move(episode, sh, p, squash(value, sh.x[0]))
         finished = is_decided(b, default, rules)
         t += 1
     # ... and to the end.
@@ -200,44 +185,32 @@ def play_simulation(scratch, table, settings, rules, long_term):
     return True, outcome(b, rules.komi)
 
 
-@inline
-def _value(settings, sh, long_term):
-    """Return V; with a long-term memory apart, V-bar = sigma(phi . theta + phi-bar . theta-bar) (Section 5.2)."""
-    if long_term is None:
-        return squash(settings.learning.value, sh.x[0])
-    return squash(settings.learning.value, sh.x[0] + long_term.shapes[1].x[0])
-
-
 @njit
-def simulate(work, scratch, table, learns, settings, rules, change_log):
+def simulate(work, scratch, memory, settings, rules):
     """Run simulations from boards[0], which shapes[0] must match.
 
     work : int64[2], shared by all threads: the number of the next simulation, and the number to stop at. Setting the
         second to 0 ends the search
-    table : this thread's own; it learns in the windows that `learns` marks (see `td.learn_game_unshared`)
-    change_log : this thread's `ChangeLog`; None if there is only one thread
+    memory : this thread's own, see `td.memory_by_shape`
     Adds to scratch.tally. Returns whether simulations are left, because the thread is too far ahead of another.
     """
+    table = memory.table
     done = 0
-    while True:
-        if change_log is not None:
-            if done % change_log.every == 0 and not exchange(change_log, table.black):
-                return atomic_add(work, 0, 0) < work[1]
-            done += 1
+    while keeps_up(memory.change_log, done, table.black):
+        done += 1
         number = atomic_add(work, 0, 1)
         if number >= work[1]:
-            break
+            exchange(memory.change_log, table.black)
+            return False
         copy_record(scratch.boards[0], scratch.boards[1])
         copy_record(scratch.shapes[0], scratch.shapes[1])
         reweigh(scratch.shapes[1], table)
-        finished, z = play_simulation(scratch, table, settings, rules, None)
+        finished, z = play_simulation(scratch, table, settings, rules)
         if finished:
             alpha = step_size(settings.learning, number)
-            learn_game_unshared(scratch.episode, z, alpha, settings.learning, table, learns, change_log)
+            learn_game_by_shape(scratch.episode, z, alpha, settings.learning, memory)
         count(scratch.tally, finished, z)
-    if change_log is not None:
-        exchange(change_log, table.black)
-    return False
+    return atomic_add(work, 0, 0) < work[1]
 
 
 @inline
@@ -271,13 +244,13 @@ class TdSearch(Player):
     Attributes
     ----------
     features : the `FeatureSet`, without sharing
-    theta_bar : float32[K], the short-term memory: the weights of the features, written out by shape (see `shapes.py`)
+    table : the `Table` that simulations learn in and moves are chosen by (see `shapes.py`), the same for both colours
+    theta_bar : float32[K], the short-term memory, written out by shape: here the weights of the table themselves
     values : float64[points + 1], V after each move in the position where the player last moved, the pass last; NaN for
         illegal moves
     tally : totals of the last search, see `tally_dtype`
     scratch : a `Scratch` for each worker; scratch.episode is the last simulation
-    copies : float32[K] for each worker; the first is theta_bar itself. When a search is over, the first holds what all
-        have learned
+    memories : the `td.Memory` of each worker; that of the first has `table`, which knows all when a search is over
 
     Raises
     ------
@@ -321,44 +294,50 @@ class TdSearch(Player):
         self.workers = check("workers", workers, Threads)
         short_term = (*map(square, check_sizes(sizes, may_be_none=True)), *check_windows(windows))
         self.features = self._features(size, short_term)
-        self.theta_bar = self._fresh_memory()
+        self.table = self.features.table_of(self._fresh_weights())
         # Windows of other sizes may belong to a long-term memory, which simulations do not change.
         self._learns = np.array([name in short_term for name, _, _ in self.features.windows], np.uint8)
         # Memories, each with the number of moves played before: the oldest one acts, see `acting_memory`.
-        self._older: deque[tuple[int, np.ndarray]] = deque(maxlen=delay + 1)
+        self._older: deque[tuple[int, Table]] = deque(maxlen=delay + 1)
 
         choice, *own = seed_sequence(seed).spawn(1 + self.workers)
         self._choice = np.random.default_rng(choice)
-        self.scratch = [make_scratch(size, tally_dtype(), child, room=self.features.room) for child in own]
-        self._shapes = new_shapes(1, size, self.features.room)[0]  # of `evaluate`, while others simulate
-        self._make_room()
+        self.scratch = [make_scratch(size, tally_dtype(), child, capacity=self.features.capacity) for child in own]
+        self._shapes = new_shapes(1, size, self.features.capacity)[0]  # of `evaluate`, while others simulate
+        self._allocate()
         self.tally = self.scratch[0].tally
         self._forget_values()
         self._is_warm = False
 
-    def _make_room(self) -> None:
-        """Allocate the copies of the memory for threads, and the change logs to synchronise them."""
+    def _allocate(self) -> None:
+        """Allocate the tables of all threads, and the change logs to synchronise them."""
         n, size, features = self.workers, self.features.size, self.features
         older = min(self.delay + 1, 2 * size * size) if self.delay else 0  # hardly any game is longer
         events = len(self.scratch[0].episode.event_window)
         g = features.geometry
         usual = size * size * int(g.n_slots.max()) + int(g.n_cells[g.n_squares :].sum())
         most = events + len(features.windows)
-        self._change_logs: list[ChangeLog] = make_change_logs(n, self.learning.alpha, usual, most) if n > 1 else []
-        needed = (n + older) * self.theta_bar.nbytes + sum(
-            change_log.changes[0].nbytes for change_log in self._change_logs
-        )
-        announce(f"workers = {n}, delay = {self.delay}", needed)
-        # A single worker learns in theta_bar itself.
-        self.copies = [self.theta_bar, *(self.theta_bar.copy() for _ in range(1, n))]
+        self._change_logs = make_change_logs(n, self.learning.alpha, usual, most)
+        needed = sum(change_log.changes[0].nbytes for change_log in self._change_logs if change_log is not None)
+        announce(f"workers = {n}, delay = {self.delay}", needed + (n + older) * self.table.black.nbytes)
+        tables = [self.table, *(features.table_of(self.table.black.copy()) for _ in range(1, n))]
+        self.memories = [
+            memory_by_shape(table, self._learns, change_log)
+            for table, change_log in zip(tables, self._change_logs, strict=True)
+        ]
         self._threads = ThreadPoolExecutor(n, "td-search") if n > 1 else None
 
     def _features(self, size: int, windows: tuple[str, ...]) -> FeatureSet:
         return make_features(size, (), "none", windows, "none")
 
-    def _fresh_memory(self) -> np.ndarray:
-        """Return a memory for the start of a game."""
+    def _fresh_weights(self) -> np.ndarray:
+        """Return the weights of the table at the start of a game, float32[K]."""
         return np.zeros(len(self.features.class_of), np.float32)
+
+    @property
+    def theta_bar(self) -> np.ndarray:
+        """The short-term memory, float32[K]."""
+        return self.table.black
 
     # --- the player ---
 
@@ -376,15 +355,15 @@ class TdSearch(Player):
         self.search(game)
         return self.act(game, self.acting_memory(game))
 
-    def act(self, game: Game, memory: np.ndarray) -> int:
-        """Return the best move by a memory, float32[K], or what the player does instead: RESIGN, or exploration."""
-        self.keep_values(game, memory)
+    def act(self, game: Game, table: Table) -> int:
+        """Return the best move by a table, or what the player does instead: RESIGN, or exploration."""
+        self.keep_values(game, table)
         move = greedy_move(game, self.values, self._choice)
         return self.settle(game, move, ranked(game, self.values)[0].value)
 
-    def keep_values(self, game: Game, memory: np.ndarray) -> None:
-        """Keep V after each move by a memory, float32[K], for `analyses`."""
-        self.values = self.evaluate(game, memory)
+    def keep_values(self, game: Game, table: Table) -> None:
+        """Keep V after each move by a table, for `analyses`."""
+        self.values = self.evaluate(game, table)
 
     def _forget_values(self) -> None:
         self.values = np.full(self.features.size * self.features.size + 1, np.nan)
@@ -410,32 +389,28 @@ class TdSearch(Player):
         return ranked(game, self.evaluate(game), max(1, simulations))
 
     def statistics(self, game: Game) -> SearchStatistics:
-        """Return V of the moves by the memories together, and by each alone."""
-        return self._statistics(game, self.theta_bar, {"short_term": self.evaluate(game)})
-
-    def _statistics(self, game: Game, short_term: np.ndarray, parts: dict[str, np.ndarray]) -> SearchStatistics:
-        """Return the statistics of a memory, float32[K], with V after each move by each part."""
-        candidates = self.candidates(game)
-        places = places_of(np.array([c.move for c in candidates]), self.features.size)
-        columns = {"value": np.array([c.value for c in candidates])}
+        """Return V of the moves by all memories together, and by the short-term memory alone."""
+        candidates, theta_bar = self.candidates(game), self.theta_bar
+        moves = [c.move for c in candidates]
+        short_term = self.evaluate(game, self.features.table_of(theta_bar))[places_of(np.array(moves), game.size)]
         return SearchStatistics(
             "memory",
-            [c.move for c in candidates],
-            columns | {name: values[places] for name, values in parts.items()},
+            moves,
+            {"value": np.array([c.value for c in candidates]), "short_term": short_term},
             [],
             done=sum(int(scratch.tally.simulations) for scratch in self.scratch),
             depth=min(self.simulation.plies, self.simulation.max_moves),
-            size=int(np.count_nonzero(short_term)),
-            n_bytes=short_term.nbytes,
+            size=int(np.count_nonzero(theta_bar)),
+            n_bytes=theta_bar.nbytes,
         )
 
-    def acting_memory(self, game: Game) -> np.ndarray:
-        """Return the memory to move by: that of `delay` own moves ago, or the oldest so far."""
+    def acting_memory(self, game: Game) -> Table:
+        """Return the table to move by: that of `delay` own moves ago, or the oldest so far."""
         if not self.delay:
-            return self.theta_bar
+            return self.table
         while self._older and self._older[-1][0] >= len(game.moves):  # moves that were taken back, or not played
             self._older.pop()
-        self._older.append((len(game.moves), self.theta_bar.copy()))
+        self._older.append((len(game.moves), self.features.table_of(self.table.black.copy())))
         return self._older[0][1]
 
     def explore(self, game: Game, move: int) -> int:  # noqa: ARG002  # Dyna-2 needs it
@@ -443,7 +418,7 @@ class TdSearch(Player):
         return move
 
     def _forget(self) -> None:
-        self.theta_bar[:] = self._fresh_memory()
+        self.table.black[:] = self._fresh_weights()
 
     def analyses(self) -> dict[str, np.ndarray]:
         """Return one map, ``value``: V after each legal move, P(Black wins)."""
@@ -464,21 +439,16 @@ class TdSearch(Player):
 
     def memory(self) -> Weights:
         """Return the short-term memory: what was learned from this game's simulations."""
-        return self._as_weights()
-
-    @property
-    def room(self) -> int:
-        """The `FeatureSet.room` of the value function."""
-        return self.features.room
+        return self._as_weights(self.theta_bar)
 
     def value_weights(self) -> Weights:
         """Return all memories together, the weights that moves are chosen by."""
-        return self._as_weights()
+        return self._as_weights(self.table.black)
 
-    def _as_weights(self) -> Weights:
-        """Return theta_bar as weights."""
+    def _as_weights(self, by_shape: np.ndarray) -> Weights:
+        """Return weights that are written out by shape, float32[K], as `Weights`."""
         theta = np.zeros(self.features.n_weights + 1, np.float32)
-        theta[self.features.class_of] = self.theta_bar
+        theta[self.features.class_of] = by_shape
         theta[0] = 0
         return Weights(self.features, theta, value="linear" if self.learning.value == LINEAR else "logistic")
 
@@ -532,52 +502,51 @@ class TdSearch(Player):
         """Compile what a search needs, so that compiling costs no clock time."""
         game = Game(self.features.size)
         self._warm_up(game)
-        self.keep_values(game, self.theta_bar)
+        self.keep_values(game, self.table)
         self._forget_values()
 
     def _warm_up(self, game: Game) -> None:
         with compiling(f"{self.name}, {game.size}x{game.size}, {self.features.name}"):
             if not self._is_warm:
-                calls, parts = self._kernels()
-                compile_together(*calls, parts=parts)
+                self._compile()
                 self._is_warm = True
             self.begin(game)
             self.run(game.komi, 0, 0)
 
-    def _kernels(self) -> tuple[list[Any], list[Any]]:
-        """Return the calls of kernels that a search makes, and parts of them, for `compile_together`."""
-        scratch, table = self.scratch[0], self.features.table_of(self.theta_bar)
+    def _compile(self) -> None:
+        """Compile the kernels of a search, and large parts of them, at the same time."""
+        scratch, table, memory = self.scratch[0], self.table, self.memories[0]
         settings = SearchSettings(self.policy, self.learning, self.simulation, self.default)
-        change_log = self._change_logs[0] if self._change_logs else None
         work, rules, board = np.zeros(2, np.int64), make_rules(self.features.size, 0.0), scratch.boards[0]
-        values = np.zeros(len(self.values))
-        calls = [
-            (simulate, work, scratch, table, self._learns, settings, rules, change_log),
+        compile_together(
+            (simulate, work, scratch, memory, settings, rules),
             (is_hopeless, board, 0.0),
-            (all_afterstates, board, self._shapes, table, self.learning.value, values),
+            (all_afterstates, board, self._shapes, table, self.learning.value, np.zeros(len(self.values))),
             (reset, board, scratch.shapes[0], table),
-        ]
-        parts = [
-            (learn_game_unshared, scratch.episode, 0.0, 0.0, self.learning, table, self._learns, change_log),
-            (update, board, scratch.shapes[0], table),
-            (step_rollout, board, self.default, scratch.rollout, rules, scratch.rng),
-        ]
-        return calls, parts
+            parts=[
+                (learn_game_by_shape, scratch.episode, 0.0, 0.0, self.learning, memory),
+                (update, board, scratch.shapes[0], table),
+                (step_rollout, board, self.default, scratch.rollout, rules, scratch.rng),
+            ],
+        )
 
     def begin(self, game: Game) -> None:
         """Prepare for simulations from the position of `game`."""
-        for copy in self.copies[1:]:
-            copy[:] = self.theta_bar
+        for memory in self.memories[1:]:
+            memory.table.black[:] = self.table.black
         clear(self._change_logs)
         # If one side is already hopeless, the mercy rule would end every simulation at once.
         default = self.default._replace(mercy=self.default.mercy and not is_hopeless(game.board, game.komi))
         self._settings = SearchSettings(self.policy, self.learning, self.simulation, default)
         for scratch in self.scratch:
-            stand_on(scratch, game, self.features.table_of(self.theta_bar))
+            scratch.boards[0] = game.board
+            scratch.boards[0].n_passes = 0  # the search assumes that the game continues, even after two passes
+            reset(scratch.boards[0], scratch.shapes[0], self.table)
+            clear_tally(scratch.tally)
 
     def run(self, komi: float, first: int, n: int) -> None:
         """Run simulations number `first` to `first + n` in this thread."""
-        self.simulate(0, komi, np.array([first, first + n], np.int64))
+        self._simulate(0, komi, np.array([first, first + n], np.int64))
 
     def _run_threads(self, komi: float, budget: Budget, threads: ThreadPoolExecutor) -> None:
         """Run all threads until the budget ends, without slices: waking them every 10 ms would cost simulations."""
@@ -591,43 +560,33 @@ class TdSearch(Player):
             while wait(jobs, shorter(SLICE_SECONDS, budget.seconds_left())).not_done:
                 if budget.ends():
                     stop()
-        catch_up(self._change_logs[0], self.theta_bar)
+        catch_up(self._change_logs[0], self.table.black)
         budget.done += sum(int(scratch.tally.simulations + scratch.tally.abandoned) for scratch in self.scratch)
 
     def _take_part(self, worker: int, komi: float, work: np.ndarray) -> None:
         """Simulate as this worker until none are left."""
-        while self.simulate(worker, komi, work):
+        while self._simulate(worker, komi, work):
             time.sleep(_WAIT_SECONDS)  # leaves the core to a thread that is behind
 
-    def simulate(self, worker: int, komi: float, work: np.ndarray) -> bool:
+    def _simulate(self, worker: int, komi: float, work: np.ndarray) -> bool:
         """Run simulations as this worker; see the function `simulate`."""
-        table = self.features.table_of(self.copies[worker])
         rules = make_rules(self.features.size, komi)
-        change_log = self._change_logs[worker] if self._change_logs else None
-        return bool(simulate(work, self.scratch[worker], table, self._learns, self._settings, rules, change_log))
+        return bool(simulate(work, self.scratch[worker], self.memories[worker], self._settings, rules))
 
-    def fused_table(self, theta_bar: np.ndarray | None = None) -> Table:
+    def fused_table(self, table: Table | None = None) -> Table:
         """Return the value function as the table that other searches read (`rewriting.fuse`).
 
-        theta_bar : another memory to write it from, float32[K]
+        table : another one to write it from, such as that of `acting_memory`
         """
-        return fuse(self.features, self.theta_bar if theta_bar is None else theta_bar)
+        return fuse(self.features, (table or self.table).black)
 
-    def evaluate(self, game: Game, theta_bar: np.ndarray | None = None) -> np.ndarray:
+    def evaluate(self, game: Game, table: Table | None = None) -> np.ndarray:
         """Return V after each move in the position of `game`, as `ValueFunction.afterstates` does.
 
-        theta_bar : another memory to evaluate with, float32[K]
+        table : another one to evaluate with, such as that of `acting_memory`
         """
-        table = self.features.table_of(self.theta_bar if theta_bar is None else theta_bar)
+        table = table or self.table
         reset(game.board, self._shapes, table)
         values = np.empty(game.size * game.size + 1)
         all_afterstates(game.board, self._shapes, table, self.learning.value, values)
         return values
-
-
-def stand_on(scratch: Scratch, game: Game, table: Table) -> None:
-    """Start simulations from the position of `game`, and clear the tally."""
-    scratch.boards[0] = game.board
-    scratch.boards[0].n_passes = 0  # the search assumes that the game continues, even after two passes
-    reset(scratch.boards[0], scratch.shapes[0], table)
-    clear_tally(scratch.tally)

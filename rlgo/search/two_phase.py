@@ -14,7 +14,7 @@ from rlgo.base.checks import check
 from rlgo.features.weights import Weights
 from rlgo.go.game import Game
 from rlgo.play.player import Candidate, Player, SearchStatistics, Seed, position_of
-from rlgo.search.alphabeta import DEFAULT_DEPTH, DEFAULT_TABLE_BITS, Options
+from rlgo.search.alphabeta import DEFAULT_DEPTH, DEFAULT_TABLE_BITS, AlphaBetaOptions
 from rlgo.search.deepening import AlphaBetaResult, AlphaBetaSearch, best_first, check_limits, describe, sigmoid
 from rlgo.search.td_search import TdSearch
 
@@ -51,7 +51,7 @@ class TwoPhase(Player):
         first: TdSearch,
         depth: int | None = DEFAULT_DEPTH,
         seconds: float | None = None,
-        options: Options = Options(),
+        options: AlphaBetaOptions = AlphaBetaOptions(),
         table_bits: int = DEFAULT_TABLE_BITS,
         workers: int = 1,
         seed: Seed = None,

@@ -197,7 +197,6 @@ def test_weights_of_players_value_as_they_do() -> None:
         AlphaBeta(weights(), depth=1, seed=1),
         TdSearch(5, simulations=50, seed=1),
         Dyna2(5, weights(), simulations=50, seed=1),
-        Dyna2(5, weights(), apart=True, simulations=50, seed=1),
     ):
         player.genmove(game)
         found = player.value_weights()

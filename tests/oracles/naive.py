@@ -298,9 +298,42 @@ def to_index(features: Any, weight: Weight) -> int:
     return abs(int(features.class_of[base + to_place(features, window, cells)]))
 
 
-def value(theta: dict[Weight, float], features: dict[Weight, int], kind: str = "logistic") -> float:
-    """V(s), logistic or linear, of phi(s)."""
-    x = sum(n * theta.get(name, 0.0) for name, n in features.items())
+def states_after(size: int, moves: Any, first: int, sizes: tuple[int, ...], sharing: str) -> tuple[list, NaiveBoard]:
+    """The `active_shapes` of the positions after `first` moves (points of the core) and after each later one.
+
+    Returns the board after the last move as well.
+    """
+    board, states = NaiveBoard(size), []
+    for n, p in enumerate([*moves, None]):
+        if n >= first:
+            states.append(active_shapes(board.stones, size, sizes, sharing))
+        if n < len(moves):
+            board.play(from_core(size, int(p)))
+    return states, board
+
+
+def by_index(theta: dict[Weight, float], features: Any) -> np.ndarray:
+    """Weights by name as an array, float64[n_weights + 1]."""
+    out = np.zeros(features.n_weights + 1)
+    for name, weight in theta.items():
+        out[to_index(features, name)] = weight
+    return out
+
+
+def by_name(theta: np.ndarray, features: Any, states: list[list[dict[Weight, int]]]) -> dict[Weight, float]:
+    """The weights of all shapes in some states, by name."""
+    names = {name for shapes in states for weights in shapes for name in weights}
+    return {name: float(theta[to_index(features, name)]) for name in names}
+
+
+def logit(theta: dict[Weight, float], shapes: list[dict[Weight, int]]) -> float:
+    """phi(s) . theta."""
+    return sum(n * theta.get(name, 0.0) for name, n in phi(shapes).items())
+
+
+def value(theta: dict[Weight, float], features: dict[Weight, int], kind: str = "logistic", long: float = 0.0) -> float:
+    """V(s), logistic or linear, of phi(s); long : phi(s) . theta of another memory, which is added (Dyna-2)."""
+    x = long + sum(n * theta.get(name, 0.0) for name, n in features.items())
     return 1 / (1 + math.exp(-x)) if kind == "logistic" else 0.5 + x
 
 
@@ -321,18 +354,20 @@ def learn(
     update: str,
     normalise: str,
     rule: Callable[[Weight, float, float], float] | None = None,
+    long: list[float] | None = None,
 ) -> float:
     """TD(lambda) over one game, term by term from the paper; theta is updated in place.
 
     states : the `active_shapes` of s_0 ... s_T; z : the outcome. Returns the sum of |delta V_t|.
     rule : the change of a weight, from its gradient and its curvature, in place of alpha times the gradient
+    long : for ``update="game"``: phi . theta of each state by a long-term memory, which does not learn
     """
     rule = rule or (lambda _, gradient, __: alpha * gradient)
     last, error = len(states) - 1, 0.0
     features = [phi(s) for s in states]
     norms = [squared_norm(s, normalise) for s in states]
     if update == "game":  # the forward view, with the values from before the game
-        v = [value(theta, f, value_kind) for f in features]
+        v = [value(theta, f, value_kind, x) for f, x in zip(features, long or [0.0] * len(states), strict=True)]
         gradient: dict[Weight, float] = {}
         curvature: dict[Weight, float] = {}
         for t in range(last):

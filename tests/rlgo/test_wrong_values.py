@@ -33,6 +33,7 @@ WRONG = {
         (lambda: rlgo.Learner(FEATURES, rlgo.Learning(), 0.1), "policy = 0.1: expected a Policy"),
         (lambda: rlgo.Learner(FEATURES, rlgo.Learning(), rlgo.Policy(), NAN), "komi = nan: expected a number from"),
         (lambda: rlgo.Learner(FEATURES, rlgo.Learning(), rlgo.Policy(), max_moves=-1), "max_moves = -1: expected"),
+        (lambda: rlgo.Learner(FEATURES, rlgo.Learning(), rlgo.Policy(), merge_every=0), "merge_every = 0: expected"),
         (lambda: rlgo.Learner(FEATURES, rlgo.Learning(), rlgo.Policy(), seed="x"), "seed = 'x': expected an integer"),
         (lambda: rlgo.Learner(FEATURES, rlgo.Learning(), rlgo.Policy(), theta=SHORT), "theta: 6 weights, expected"),
         (lambda: rlgo.Learner(FEATURES, rlgo.Learning(), rlgo.Policy(), workers=1.5), "workers = 1.5: expected"),
@@ -84,8 +85,9 @@ WRONG = {
         (lambda: rlgo.TableSearch(SIZE, learning=rlgo.Learning()), "expected a TableLearning"),
         (lambda: rlgo.AlphaBeta(THETA), "expected a Weights"),
         (lambda: rlgo.AlphaBeta(WEIGHTS, depth=40), "depth = 40: expected an integer from 1 to 39, or None"),
-        (lambda: rlgo.AlphaBeta(WEIGHTS, options=True), "options = True: expected an Options"),
+        (lambda: rlgo.AlphaBeta(WEIGHTS, options=True), "options = True: expected an AlphaBetaOptions"),
         (lambda: rlgo.AlphaBeta(WEIGHTS, table_bits=60), "table_bits = 60: expected an integer from 4 to 28"),
+        (lambda: rlgo.AlphaBeta(WEIGHTS, workers=65), "workers = 65: expected an integer from 1 to 64"),
         (lambda: rlgo.TwoPhase("dyna2"), "first = 'dyna2': expected a TdSearch"),
         (lambda: rlgo.Dyna2(SIZE, "w.npz"), "long_term = 'w.npz': expected a Weights"),
         (lambda: rlgo.Dyna2(SIZE, WEIGHTS, long_epsilon=NAN), "long_epsilon = nan: expected"),
@@ -162,7 +164,7 @@ CALLS = {
     ),
     "Dyna2": (
         rlgo.Dyna2,
-        dict.fromkeys(("sizes", "sharing", "apart", "long_learning", "long_epsilon", "long_save", "seed"))
+        dict.fromkeys(("sizes", "long_learning", "long_epsilon", "long_save", "seed"))
         | {"size": SIZE, "long_term": WEIGHTS, "simulations": 1},
     ),
     "TableSearch": (

@@ -16,7 +16,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.settings import Count, CountOr0, Learning, Policy, Positive
 from rlgo.moves.rollout import DefaultPolicy
 from rlgo.play.player import Player, RandomPlayer
-from rlgo.search.alphabeta import Options
+from rlgo.search.alphabeta import AlphaBetaOptions
 from rlgo.search.table_search import TableLearning
 from rlgo.search.td_search import Simulation
 from train.config import SECTIONS
@@ -27,7 +27,7 @@ from train.players.spec import parse_spec
 from train.settings import Group, Section, section_from
 
 ROOT = Path(__file__).resolve().parents[2]
-TUPLES = (Learning, Policy, Simulation, TableLearning, Options, DefaultPolicy, Settings, Resources)
+TUPLES = (Learning, Policy, Simulation, TableLearning, AlphaBetaOptions, DefaultPolicy, Settings, Resources)
 PATHS = [path for package in ("rlgo", "mcts", "train") for path in (ROOT / package).rglob("*.py")]
 NODES = [(path, node) for path in PATHS for node in ast.walk(ast.parse(path.read_text("utf-8")))]
 CLASSES = {(str(path), node.name): node for path, node in NODES if isinstance(node, ast.ClassDef)}

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from rlgo.base.checks import Key, Needs, name_of, needs
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import SHIPPED_NETWORKS, SHIPPED_POLICIES
-from rlgo.base.settings import Count, Learning, NonNegative, Policy, Probability, SeedNumber, Sharing, Threads
+from rlgo.base.settings import Count, Learning, NonNegative, Policy, Probability, SeedNumber, Threads
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, find_weights, load_weights
 from rlgo.go.board import new_board
@@ -286,11 +286,6 @@ class Dyna2Keys(TdSearchKeys):
     learning: Annotated[Learning, Group(without=NOT_OF_SEARCH, value={"needs": needs("long_term", "none")})] = (
         dyna2.SHORT_LEARNING
     )
-    sharing: Annotated[
-        Sharing,
-        Key("Weight sharing of the short-term memory. Anything but none keeps the memories apart, which is slower."),
-    ] = default_of(dyna2.Dyna2, "sharing")
-    apart: Annotated[bool, Key("Keep the memories apart in any case.")] = default_of(dyna2.Dyna2, "apart")
     long_term: Annotated[
         settings.Memory,
         Key(
@@ -324,8 +319,6 @@ class Dyna2Keys(TdSearchKeys):
             size,
             None if self.long_term == "none" else weights_for(self.long_term, size),
             self.sizes,
-            self.sharing,
-            apart=self.apart,
             long_learning=self.long_learning if self.long_learn else None,
             long_epsilon=self.long_epsilon,
             long_save=self.long_save or None,
@@ -352,7 +345,7 @@ class AlphaBetaPhase(Keys):
         alphabeta.Depth | Literal["none"],
         Key("Plies; none: as deep as the time allows, which is the default if `seconds` is given.", "alphabeta_depth"),
     ] = default_of(AlphaBeta, "depth")
-    options: Annotated[alphabeta.Options, Group()] = alphabeta.Options()
+    options: Annotated[alphabeta.AlphaBetaOptions, Group()] = alphabeta.AlphaBetaOptions()
     table_bits: Annotated[
         alphabeta.TableBits,
         Key("The transposition table has 2^table_bits entries.", needs=Needs("table = on", lambda keys: keys.table)),

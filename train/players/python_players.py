@@ -10,11 +10,8 @@ the class has them. Another package can give its players names, in its pyproject
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import os
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +20,8 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 from rlgo.base.checks import Key
-from rlgo.base.errors import RlgoError, cut, nearest, shown
+from rlgo.base.errors import RlgoError
+from rlgo.base.user_code import guarded, load
 from rlgo.play.player import Player, Seed, check_player
 from train.players.keys import Keys
 from train.players.loading import note_file
@@ -87,7 +85,7 @@ def _maker(name: str, maker: Callable[..., Any], given: set[str], fields: tuple[
     def make(self: Any, size: int, seed: Seed) -> Player:
         arguments = {field: getattr(self, field) for field in fields}
         arguments |= {argument: {"size": size, "seed": seed}[argument] for argument in given}
-        player = check_player("it", _guarded("", maker, **arguments))
+        player = check_player("it", guarded("", maker, **arguments))
         if not getattr(player, "name", ""):
             player.name = name
         return player
@@ -97,45 +95,8 @@ def _maker(name: str, maker: Callable[..., Any], given: set[str], fields: tuple[
 
 def _load(name: str) -> Callable[..., Any]:
     """Import the class of a player."""
+    path = name
     if name in entry_point_names():
         (entry, *_) = entry_points(group=GROUP, name=name)
-        module, _, path = entry.value.partition(":")
-    else:
-        module, _, path = name.partition(":")
-    if not module or not path:
-        raise RlgoError(f"player {name}: expected module:Class")
-    here = os.getcwd()
-    if here not in sys.path:  # `rlgo` does not start there, and processes that it starts import the module again
-        sys.path.append(here)
-    found = _guarded(f"player {name}: ", _import, module, name)
-    for part in path.split("."):
-        if not hasattr(found, part):
-            classes = [n for n, value in vars(found).items() if inspect.isclass(value)]
-            raise RlgoError(f"player {name}: {module} has no {part}; {nearest(part, classes, 'expected a class')}")
-        found = getattr(found, part)
-    if not callable(found):
-        raise RlgoError(f"player {name} = {shown(found)}: expected a subclass of rlgo.Player")
-    return found
-
-
-def _import(module: str, name: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
-            raise RlgoError(f"player {name}: no module {module}, here or where Python looks for modules") from None
-        raise
-
-
-def _guarded(prefix: str, call: Callable[..., Any], *args: Any, **arguments: Any) -> Any:
-    """Call a user's code; an exception becomes one line that says where."""
-    try:
-        return call(*args, **arguments)
-    except RlgoError:
-        raise
-    except Exception as error:
-        line = traceback.extract_tb(error.__traceback__)[-1]
-        text = cut(" ".join(str(error).split()))
-        raise RlgoError(
-            f"{prefix}{type(error).__name__}: {text} ({Path(line.filename).name}, line {line.lineno})"
-        ) from error
+        path = entry.value
+    return load(f"player {name}", path, "a subclass of rlgo.Player", callable)

@@ -136,7 +136,7 @@ def count_mistakes(boards, shapes, table, games, zobrist, rng, mistakes):
 def check_incremental(others: tuple[str, ...], liberty_sharing: str, games: int, size: int = 5) -> None:
     features = make_features(size, (1, 2), "LI+LD", others, liberty_sharing)
     table = Table(features.geometry, *(features.expand(random_theta(features, seed)) for seed in (1, 2)))
-    boards, shapes = new_boards(3, size), new_shapes(3, size, features.room)
+    boards, shapes = new_boards(3, size), new_shapes(3, size, features.capacity)
     reset(boards[0], shapes[0], table)
     mistakes = np.zeros(6, np.int64)
     count_mistakes(boards, shapes, table, games, zobrist(size), make_rng(size), mistakes)

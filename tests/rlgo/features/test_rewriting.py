@@ -77,14 +77,14 @@ def test_values_without_sharing_and_fused(sharing, others):
     weights = Weights(features, random_theta(features, 5, 0.2))
     whole, theta = unshare(features, weights.theta)
     assert whole.sharing == "none"
-    sh = new_shapes(1, 5, features.room)[0]
+    sh = new_shapes(1, 5, features.capacity)[0]
     for seed in range(4):
         board, _ = random_board(5, 6 * seed, seed)
         value = ValueFunction(weights).value(board)
         reset(board, sh, weights.table())
         fused = weights.table(is_fused=True), fuse(whole, whole.expand(theta))
         for table in (whole.table(theta), weights.table(features.names), *fused):
-            configuration = new_shapes(1, 5, features.room)[0]
+            configuration = new_shapes(1, 5, features.capacity)[0]
             reset(board, configuration, table)
             assert x_of(configuration.configuration, table) == pytest.approx(sh.x[0], abs=1e-4)
             assert 1 / (1 + np.exp(-float(configuration.x[0]))) == pytest.approx(value, abs=1e-4)

@@ -157,18 +157,6 @@ def test_ends_are_scored_by_area(data: GameData) -> None:
     assert scored == set(BY_NUMBER) - {42, 43, 45, 46}
 
 
-def test_the_view_of_black(folder: Path, data: GameData) -> None:
-    """Planes stay those of the side to play."""
-    theirs, ours = read_games(folder, held_out=None, view="black").take([5, 6]), data.take([5, 6])
-    white = int(np.flatnonzero(ours.to_play != BLACK)[0])
-    for name in ("z", "value"):
-        np.testing.assert_allclose(getattr(theirs, name)[white], 1 - getattr(ours, name)[white])
-        assert getattr(theirs, name)[1 - white] == getattr(ours, name)[1 - white]
-    np.testing.assert_array_equal(theirs.score, ours.score * np.where(ours.to_play == BLACK, 1, -1))
-    np.testing.assert_array_equal(theirs.ownership[white], -ours.ownership[white])
-    np.testing.assert_array_equal(theirs.planes, ours.planes)
-
-
 def test_symmetries_turn_all_that_lies_on_the_board(data: GameData) -> None:
     which = np.arange(8) + 10
     plain, turned = data.take(which), data.take(which, np.arange(8))
@@ -189,14 +177,12 @@ def test_an_epoch_has_each_position_once(data: GameData) -> None:
         return [row for batch in rows for row in batch]
 
     first = order()
-    everything = sorted(row[:2] for row in order(shuffle=False))
-    assert sorted(row[:2] for row in first) == everything
+    everything = data.take(slice(None))
+    assert sorted(row[:2] for row in first) == list(zip(everything.game.tolist(), everything.ply.tolist(), strict=True))
     assert first == order()
     assert {row[2] for row in first} == set(range(8))
     assert len({tuple(order(epoch=e, seed=s)) for e in (0, 1) for s in (1, 2)}) == 4
     assert {row[2] for row in order(symmetries=False)} == {0}
-    parts = [order(part=(i, 3)) for i in range(3)]
-    assert sorted(row for part in parts for row in part) == sorted(first)
 
 
 def test_batches_do_not_depend_on_their_size_or_process(data: GameData) -> None:
@@ -217,17 +203,11 @@ def test_what_is_held_out_is_not_learned(folder: Path) -> None:
     assert not games(False) & games(True)
 
 
-def test_older_games_weigh_less(tmp_path: Path) -> None:
-    """The later folder has the newer games, although their numbers begin at 1 again."""
+def test_the_later_folder_has_the_newer_games(tmp_path: Path) -> None:
+    """Although their numbers begin at 1 again."""
     old, new = fill(tmp_path / "old", GAMES[:4]), fill(tmp_path / "new", [random_game(n, 90 + n) for n in (1, 2)])
-    data = read_games([old, new], held_out=None, half_life=2)
-    batch = data.take(slice(None))
-    weights = {(int(data._numbers[g]), float(w)) for g, w in zip(batch.game, batch.weight, strict=True)}
-    by_age = [2, 1, 4, 3, 2, 1]  # numbers of games, the newest first
-    assert weights == {(number, float(np.float32(0.5 ** (age / 2)))) for age, number in enumerate(by_age)}
     assert read_games([old, new], held_out=None, newest=2).n_games == 2
     assert set(read_games([old, new], held_out=None, newest=3)._numbers) == {1, 2, 4}
-    assert (read_games(old, held_out=None).take([0, 1]).weight == 1).all()
 
 
 def test_shards_of_the_first_version_are_read(tmp_path: Path) -> None:
@@ -268,8 +248,6 @@ def test_a_damaged_game_is_named(tmp_path: Path) -> None:
         ({"kinds": "pictures"}, "kinds = 'pictures': expected one of alphago_zero"),
         ({"held_out": "no"}, "held_out = 'no': expected True or False"),
         ({"newest": 0}, "newest = 0: expected an integer from 1"),
-        ({"half_life": 0}, "half_life = 0: expected a positive number"),
-        ({"view": "white"}, "view = 'white': expected to_play or black"),
         ({"dtype": "float64"}, "dtype = float64: expected float32 or uint8"),
         ({"kinds": "komi", "dtype": "uint8"}, "kinds = komi cannot be combined with dtype = uint8"),
         ({"newest": 1}, "5 games: no position for learning: expected more games"),
@@ -285,8 +263,6 @@ def test_what_cannot_be_read(options: dict[str, Any], message: str, tmp_path: Pa
     ("options", "message"),
     [
         ({"size": 0}, "size = 0: expected an integer from 1"),
-        ({"part": (2, 2)}, r"part = \(2, 2\): expected 0 to 1 as the first"),
-        ({"part": 1}, r"part = 1: expected a pair \(i, n\)"),
         ({"seed": -1}, "seed = -1: expected an integer"),
         ({"symmetries": 3}, "symmetries = 3: expected True or False"),
     ],

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles import naive
-from oracles.naive import NaiveBoard, from_core
 
-from rlgo.base.errors import RlgoError
 from rlgo.base.settings import EPSILON_GREEDY, HARMONIC, UPDATES, Learning, Policy
 from rlgo.features.shapes import make_features
 from rlgo.learning.learner import Learner, LearnWorker, add_up, averaging_rate, merged, share_out
@@ -211,12 +209,6 @@ def test_adopted_weights_are_written_to_all_places():
     assert worker.theta[1] != theta[1]  # a copy
 
 
-@pytest.mark.parametrize(("workers", "merge_every"), [(0, 10), (-1, 10), (1, 0)])
-def test_no_workers(workers, merge_every):
-    with pytest.raises(RlgoError, match=r"(workers|merge_every) = (0|-1): expected an integer from 1 to"):
-        learner_of(workers, merge_every)
-
-
 # ---------------------------------------------------------------------------------------------
 # Going on
 # ---------------------------------------------------------------------------------------------
@@ -249,15 +241,9 @@ def test_a_restored_learner_goes_on_to_the_bit(workers, update):
 
 def recount(worker: LearnWorker) -> np.ndarray:
     """The occurrences in the last game, replayed on the naive board."""
-    f, board = worker.features, NaiveBoard(worker.features.size)
-    states = [naive.active_shapes(board.stones, f.size, f.sizes, f.sharing)]
-    for p in worker.episode.moves[: worker.episode.n]:
-        board.play(from_core(f.size, int(p)))
-        states.append(naive.active_shapes(board.stones, f.size, f.sizes, f.sharing))
-    counts = np.zeros(f.n_weights + 1, np.int64)
-    for name, n in naive.occurrences(states).items():
-        counts[naive.to_index(f, name)] = n
-    return counts
+    f, episode = worker.features, worker.episode
+    states, _ = naive.states_after(f.size, episode.moves[: episode.n], 0, f.sizes, f.sharing)
+    return naive.by_index(naive.occurrences(states), f).astype(np.int64)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -73,9 +73,7 @@ def test_idbd_equals_a_slow_one_on_dense_gradients(update: str, lambda_: float, 
             normalise=normalise, rule=slow,
         )  # fmt: skip
     for values, actual in ((theta, learner.theta), (slow.beta, learner.pool.optimiser[:, 0])):
-        expected = np.zeros(FEATURES.n_weights + 1)
-        for name, value in values.items():
-            expected[naive.to_index(FEATURES, name)] = value
+        expected = naive.by_index(values, FEATURES)
         assert np.abs(expected).max() > 0.001
         np.testing.assert_allclose(actual, expected, atol=2e-5, rtol=1e-3)
     table = learner.pool.workers[0].memory.table.black
@@ -188,9 +186,10 @@ def test_the_example_is_short_and_learns() -> None:
         ("~nobody-of-that-name/rule.py:mine", "~nobody-of-that-name/rule.py: "),
         ("normalised,alpha=1", "learning.optimiser: unknown parameter alpha; expected none"),
         ("nowhere.py:mine", "learning.optimiser: nowhere.py: expected a Python file"),
-        ("bad.py:mine", "learning.optimiser: bad.py cannot be run: ZeroDivisionError: division by zero"),
-        ("few.py:mine", "learning.optimiser: few.py cannot be run: RlgoError: mine(g): expected (gradient, curvature"),
-        ("none.py:mine", "learning.optimiser: no learning rule mine in none.py; expected one, or FILE.py:NAME"),
+        ("bad.py:mine", "learning.optimiser: ZeroDivisionError: division by zero (bad.py, line 1)"),
+        ("few.py:mine", "mine(g): expected (gradient, curvature"),
+        ("none.py:mine", "learning.optimiser: mine = 3: expected a learning rule"),
+        ("none.py:yours", "learning.optimiser: none.py has no yours; expected a learning rule"),
     ],
 )
 def test_a_bad_rule_is_refused_in_one_line(text: str | None, message: str, tmp_path: Path, monkeypatch) -> None:

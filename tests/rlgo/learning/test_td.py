@@ -52,11 +52,8 @@ def learner_of(size=5, sizes=(1, 2), sharing="LI+LD", *, seed=1, komi=7.5, max_m
 
 def last_game(learner: Learner) -> tuple[list, float]:
     """The active shapes of s_0 ... s_T of the last game, replayed on the naive board; and z."""
-    f, board = learner.features, NaiveBoard(learner.features.size)
-    states = [naive.active_shapes(board.stones, f.size, f.sizes, f.sharing)]
-    for p in learner.pool.workers[0].episode.moves[: learner.pool.workers[0].episode.n]:
-        board.play(from_core(f.size, int(p)))
-        states.append(naive.active_shapes(board.stones, f.size, f.sizes, f.sharing))
+    f, episode = learner.features, learner.pool.workers[0].episode
+    states, board = naive.states_after(f.size, episode.moves[: episode.n], 0, f.sizes, f.sharing)
     assert board.n_passes == 2
     return states, (1 + np.sign(board.area_score() - learner.komi)) / 2
 
@@ -84,9 +81,7 @@ def compare_with_dense(games: int, size=5, sizes=(1, 2), sharing="LI+LD", alpha_
         assert (tally.games, tally.moves, tally.errors) == (1, len(states) - 1, len(states) - 1)
         assert tally.black_wins == z
         assert tally.error == pytest.approx(error, abs=1e-4)
-    expected = np.zeros(learner.features.n_weights + 1)
-    for name, weight in theta.items():
-        expected[naive.to_index(learner.features, name)] = weight
+    expected = naive.by_index(theta, learner.features)
     assert np.abs(expected).max() > 0.001
     np.testing.assert_allclose(learner.theta, expected, atol=1e-6, rtol=0)
     np.testing.assert_array_equal(learner.pool.workers[0].memory.table.black, learner.features.expand(learner.theta))

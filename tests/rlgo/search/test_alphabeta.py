@@ -40,15 +40,15 @@ from rlgo.play.player import GreedyPlayer, moves_to_try
 from rlgo.search import alphabeta
 from rlgo.search.alphabeta import (
     WON_LOGIT,
-    Options,
+    AlphaBetaOptions,
     begin_root,
     negamax,
 )
 from rlgo.search.alphabeta_player import AlphaBeta
 from rlgo.search.deepening import AlphaBetaResult, AlphaBetaSearch
 
-OPTIONS = [Options(*on) for on in product((True, False), repeat=4)]  # table, killers, history, pvs
-PLAIN = Options(False, False, False, False)
+OPTIONS = [AlphaBetaOptions(*on) for on in product((True, False), repeat=4)]  # table, killers, history, pvs
+PLAIN = AlphaBetaOptions(False, False, False, False)
 
 # ---------------------------------------------------------------------------------------------
 # Against minimax
@@ -86,7 +86,9 @@ def test_search_equals_minimax(table_bits):
 @pytest.mark.slow
 def test_deeper_searches_equal_minimax():
     """Where there are few moves, so that minimax comes to an end: more of the table is used, and of null windows."""
-    searches = [AlphaBetaSearch(5, options, 12, seed=1) for options in (Options(), Options(pvs=False), PLAIN)]
+    searches = [
+        AlphaBetaSearch(5, options, 12, seed=1) for options in (AlphaBetaOptions(), AlphaBetaOptions(pvs=False), PLAIN)
+    ]
     depths = Counter()
     for i, game in enumerate(positions(280, seed=3)):
         n, table = len(moves_to_try(game)), TABLES[i % 3]
@@ -103,7 +105,7 @@ def test_deeper_searches_equal_minimax():
 
 def test_late_move_reductions_by_their_definition():
     """Without what remembers moves, whose order would be another."""
-    search = AlphaBetaSearch(5, Options(table=False, killers=False, history=False, reductions=True), seed=1)
+    search = AlphaBetaSearch(5, AlphaBetaOptions(table=False, killers=False, history=False, reductions=True), seed=1)
     differ = 0
     for i, game in enumerate(positions(90, seed=4)):
         moves = moves_to_try(game)
@@ -131,7 +133,7 @@ def test_late_move_reductions_by_their_definition():
 def test_reductions_search_much_less():
     weights = load_weights(checkpoints_dir() / "9x9-1M.npz").table(is_fused=True)
     nodes = []
-    for options in (Options(), Options(reductions=True)):
+    for options in (AlphaBetaOptions(), AlphaBetaOptions(reductions=True)):
         search = AlphaBetaSearch(9, options, seed=1)
         found = [search.search(random_game(9, i, 10 + 8 * i), weights, Budget(depth=5)) for i in range(4)]
         nodes.append(sum(result.nodes for result in found))
@@ -141,7 +143,8 @@ def test_reductions_search_much_less():
 def test_everything_together_searches_less():
     game = random_game(5, 1, 6)
     nodes = [
-        AlphaBetaSearch(5, o, 16, seed=1).search(game, FUSED[0], Budget(depth=4)).nodes for o in (PLAIN, Options())
+        AlphaBetaSearch(5, o, 16, seed=1).search(game, FUSED[0], Budget(depth=4)).nodes
+        for o in (PLAIN, AlphaBetaOptions())
     ]
     assert nodes[1] < nodes[0]
 
@@ -252,7 +255,7 @@ NEARLY_OVER = """
 
 @pytest.mark.interpreted
 @pytest.mark.boundscheck
-@pytest.mark.parametrize("options", [Options(), PLAIN], ids=["everything", "nothing"])
+@pytest.mark.parametrize("options", [AlphaBetaOptions(), PLAIN], ids=["everything", "nothing"])
 def test_two_passes_end_the_game(options):
     against = stones_table(STONES, {"C3": -1.0, "C4": -2.0})  # the weights advise against all that wins
     search = AlphaBetaSearch(5, options, seed=1)
@@ -315,7 +318,7 @@ CAPTURE = """
 def test_captures_are_found_with_null_moves():
     nodes = []
     for null_move in (False, True):
-        table, options = stones_table(STONES, {}, 1.0), Options(null_move=null_move)
+        table, options = stones_table(STONES, {}, 1.0), AlphaBetaOptions(null_move=null_move)
         found = AlphaBetaSearch(5, options, seed=1).search(from_diagram(CAPTURE, komi=0.5), table, Budget(depth=5))
         nodes.append(found.nodes)
         assert found.move in {from_vertex("B2", 5), from_vertex("C1", 5)}
@@ -325,7 +328,7 @@ def test_captures_are_found_with_null_moves():
 
 @pytest.mark.boundscheck
 def test_null_moves_lead_to_legal_moves():
-    search = AlphaBetaSearch(5, Options(null_move=True), seed=1)
+    search = AlphaBetaSearch(5, AlphaBetaOptions(null_move=True), seed=1)
     for i in range(60):
         game = random_game(5, i, 10 + i)
         found = search.search(game, FUSED[i % 3], Budget(depth=5))

@@ -1,4 +1,4 @@
-"""Dyna-2: its identities, its two ways to store the memories, learning from real games, and the paper's Figure 12."""
+"""Dyna-2: its identities, learning from simulations and from real games, and the paper's Figure 12."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS
 from rlgo.base.budget import Budget
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import EPSILON_GREEDY, LINEAR, LOGISTIC, Learning, Policy
+from rlgo.base.settings import LINEAR, LOGISTIC, SOFTMAX, Learning, Policy
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, load_weights, save_weights
 from rlgo.go.board import BLACK, PASS, WHITE
@@ -54,82 +54,50 @@ def test_without_a_short_term_memory_it_is_the_greedy_player():
     assert not dyna2.memory().theta.any()
 
 
-# Trajectories that do not depend on values: the default policy alone, or uniformly random moves throughout.
-FIXED = {
-    "default policy": {"simulation": Simulation(0)},
-    "random moves": {"simulation": Simulation(THROUGHOUT), "policy": Policy(EPSILON_GREEDY, 1.0)},
-}
-
-
-@pytest.mark.parametrize("trajectories", FIXED)
-@pytest.mark.parametrize(("sizes", "long_sizes", "value"), [
-    ((1, 2), (1, 2), "logistic"), ((1, 2), (2, 3), "logistic"), ((1, 2), (1, 2), "linear"),
-])  # fmt: skip
-def test_memories_together_equal_memories_apart(trajectories, sizes, long_sizes, value):
-    """On fixed trajectories one table of both learns what two memories learn, each followed by itself."""
-    weights = random_weights(long_sizes, scale=0.03, value=value)
-    together, apart = (
-        Dyna2(SIZE, weights, sizes, apart=kept, simulations=40, seed=3, **FIXED[trajectories]) for kept in (False, True)
-    )
-    for moves in (3, 8):
-        game = random_game(moves, 2)
-        for player in (together, apart):
-            player.search(game)
-        short, expected = apart.memory(), together.memory()
-        assert np.abs(short.theta).max() > 0.01
-        used = np.isin([b.window for b in together.features.blocks], [f"{k}x{k}" for k in sizes])
-        for block, learns in zip(together.features.blocks, used, strict=True):
-            mine = expected.theta[block.start : block.stop]
-            if learns:
-                other = next(b for b in short.features.blocks if b.window == block.window)
-                np.testing.assert_allclose(mine, short.theta[other.start : other.stop], atol=1e-6)
-            else:
-                assert not mine.any()
-        np.testing.assert_allclose(together.evaluate(game), apart.evaluate(game), atol=1e-6)
-        table, features = apart.fused_table(), make_features(SIZE, (3,), "none")
-        fused = Weights(features, np.append(np.float32(0), table.black[features.class_of > 0]), value=value)
-        np.testing.assert_allclose(ValueFunction(fused).afterstates(game.board), apart.evaluate(game), atol=1e-5)
-
-
-def test_learning_apart_by_hand():
-    """Without a long-term value the memories apart are plain learning, weights shared: dense TD says what of."""
-    zero = random_weights((1,), scale=0.0)
-    player = Dyna2(SIZE, zero, (1, 2), "LI+LD", simulations=1, seed=5, learning=LEARNING._replace(alpha=0.3))
-    game, theta = random_game(4, 9), {}
-    for _ in range(8):
+@pytest.mark.parametrize(
+    ("sizes", "long_sizes", "value", "settings"),
+    [
+        ((1, 2), (1, 2), "logistic", {}),
+        ((1, 2), (2, 3), "logistic", {"policy": Policy(SOFTMAX, temperature=0.2)}),
+        ((1, 2), (1, 2), "linear", {"simulation": Simulation(THROUGHOUT)}),
+    ],
+)
+def test_one_table_learns_as_two_memories_do(sizes, long_sizes, value, settings):
+    """Dense TD with each memory by itself: V-bar = sigma(phi . theta + phi-bar . theta-bar), and theta stays."""
+    weights, game = random_weights(long_sizes, scale=0.03, value=value), random_game(8, 2)
+    player = Dyna2(SIZE, weights, sizes, simulations=1, learning=Learning(alpha=0.2), seed=3, **settings)
+    theta_bar: dict[naive.Weight, float] = {}
+    for _ in range(12):
         player.search(game)
-        board = NaiveBoard(SIZE)
-        for _, p in game.moves:
-            board.play(from_core(SIZE, p))
-        states = [naive.active_shapes(board.stones, SIZE, (1, 2), "LI+LD")]
         episode = player.scratch[0].episode
-        for p in episode.moves[: episode.n]:
-            board.play(from_core(SIZE, int(p)))
-            states.append(naive.active_shapes(board.stones, SIZE, (1, 2), "LI+LD"))
+        moves = [p for _, p in game.moves] + episode.moves[: episode.n].tolist()
+        long_states, _ = naive.states_after(SIZE, moves, len(game.moves), long_sizes, "LI+LD")
+        theta = naive.by_name(weights.theta, weights.features, long_states)
+        states, _ = naive.states_after(SIZE, moves, len(game.moves), sizes, "none")
         naive.learn(
-            theta, states, float(player.tally.wins), alpha=0.3, lambda_=0.0, plies=2, value_kind="logistic",
-            update="game", normalise="slots",
+            theta_bar, states, float(player.tally.wins), alpha=0.2, lambda_=0.0, plies=2, value_kind=value,
+            update="game", normalise="active", long=[naive.logit(theta, shapes) for shapes in long_states],
         )  # fmt: skip
-    expected = np.zeros(player.features.n_weights + 1)
-    for name, weight in theta.items():
-        expected[naive.to_index(player.features, name)] = weight
+    expected = naive.by_index(theta_bar, player.features)
     assert np.abs(expected).max() > 0.01
-    np.testing.assert_allclose(player.memory().theta, expected, atol=2e-6, rtol=0)
+    np.testing.assert_allclose(player.memory().theta, expected, atol=1e-5, rtol=0)
+    root = naive.value(theta_bar, naive.phi(states[0]), value, naive.logit(theta, long_states[0]))
+    assert player.evaluate(game)[-1] == pytest.approx(root, abs=1e-5)  # after a pass
 
 
 def test_the_short_term_memory_is_cleared_at_a_new_game_and_the_long_term_memory_stays():
     weights, game = random_weights(), random_game(5, 3)
     before = weights.theta.copy()
-    for settings in ({}, {"sharing": "LI"}):
-        player = Dyna2(SIZE, weights, simulations=30, seed=1, **settings)
-        start = player.evaluate(game).copy()
-        np.testing.assert_allclose(start, ValueFunction(weights).afterstates(game.board), atol=1e-6)
-        player.search(game)
-        assert player.memory().theta.any()
-        assert (player.evaluate(game) != start).any()
-        player.new_game()
-        assert not player.memory().theta.any()
-        np.testing.assert_array_equal(player.evaluate(game), start)
+    player = Dyna2(SIZE, weights, simulations=30, seed=1)
+    start = player.evaluate(game).copy()
+    np.testing.assert_allclose(start, ValueFunction(weights).afterstates(game.board), atol=1e-6)
+    player.search(game)
+    assert player.theta_bar.any()
+    assert player.memory().theta.any()
+    assert (player.evaluate(game) != start).any()
+    player.new_game()
+    assert not player.theta_bar.any()
+    np.testing.assert_array_equal(player.evaluate(game), start)
     np.testing.assert_array_equal(weights.theta, before)
 
 
@@ -154,11 +122,7 @@ def test_the_long_term_memory_learns_from_a_real_game(lambda_, handicap):
         stones = {from_core(SIZE, p): int(game.board.color[p]) for p in range(7, 36) if game.board.color[p] in (1, 2)}
         states.append(naive.active_shapes(stones, SIZE, (1, 2), "LI+LD"))
     f = weights.features
-    theta = {}
-    for shapes in states:
-        for names in shapes:
-            for name in names:
-                theta[name] = float(weights.theta[naive.to_index(f, name)])
+    theta = naive.by_name(weights.theta, f, states)
     naive.learn(
         theta, states, game.outcome, alpha=0.2, lambda_=lambda_, plies=2, value_kind="logistic", update="game",
         normalise="slots",
@@ -266,17 +230,14 @@ def test_real_moves_explore_with_the_epsilon_of_the_long_term_memory():
 # ---------------------------------------------------------------------------------------------
 
 
-def test_a_reset_forgets_in_either_form():
+def test_a_reset_forgets_the_short_term_memory_alone():
     game = random_game(5, 3)
-    for settings in ({}, {"apart": True}):
-        once, twice = (
-            Dyna2(SIZE, random_weights(), (1, 2), simulations=20, reset=True, seed=1, **settings) for _ in "ab"
-        )
-        for player, searches in ((once, 1), (twice, 2)):
-            for _ in range(searches):
-                player.search(game)
-        # As much as one search learns, not as much as two.
-        assert np.abs(twice.memory().theta).sum() < 1.5 * np.abs(once.memory().theta).sum()
+    once, twice = (Dyna2(SIZE, random_weights(), (1, 2), simulations=20, reset=True, seed=1) for _ in "ab")
+    for player, searches in ((once, 1), (twice, 2)):
+        for _ in range(searches):
+            player.search(game)
+    # As much as one search learns, not as much as two.
+    assert np.abs(twice.theta_bar).sum() < 1.5 * np.abs(once.theta_bar).sum()
 
 
 def test_mercy_is_not_asked_where_the_root_is_hopeless_already():
@@ -352,7 +313,6 @@ def test_figure_12_d_two_eyes_are_enough():
     [
         ({"long_epsilon": 2.0}, "long_epsilon = 2.0: expected a number from 0 to 1"),
         ({"size": 9}, "expected weights for 9x9, found weights for 5x5"),
-        ({"sharing": "LI", "workers": 2}, "cannot be combined with several workers"),
         ({"simulations": 0}, "simulations = 0"),
     ],
 )
@@ -382,9 +342,8 @@ def test_a_long_term_memory_learns_by_a_constant_step_from_whole_games(learning)
         learn_from_game(random_weights(), random_game(6, 1), 1.0, learning)
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_what_each_memory_believes(apart):
-    search, game = Dyna2(SIZE, random_weights(), simulations=30, seed=1, apart=apart), random_game(6, 2)
+def test_what_each_memory_believes():
+    search, game = Dyna2(SIZE, random_weights(), simulations=30, seed=1), random_game(6, 2)
     search.genmove(game)
     values = search.evaluate(game).copy()
     told = search.statistics(game)
@@ -400,7 +359,7 @@ def test_what_each_memory_believes(apart):
         return np.log(v / (1 - v))
 
     np.testing.assert_allclose(logit(both), logit(long_term) + logit(short_term), atol=1e-4)
-    assert told.size == np.count_nonzero(search.theta_bar if apart else search.theta_bar - search.long_table)
+    assert told.size == np.count_nonzero(search.theta_bar)
     np.testing.assert_array_equal(search.evaluate(game), values)
 
 

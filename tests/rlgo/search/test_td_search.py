@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles import naive
-from oracles.naive import NaiveBoard, from_core, to_core
+from oracles.naive import to_core
 
 from rlgo.base.budget import Budget
 from rlgo.base.errors import RlgoError
@@ -75,13 +75,8 @@ def test_what_simulations_teach_equals_dense_td(plies, learn_plies, default, set
         search.search(game)
         assert search.tally.simulations == 1
         episode = search.scratch[0].episode
-        board = NaiveBoard(5)
-        for _, p in game.moves:
-            board.play(from_core(5, p))
-        states = [naive.active_shapes(board.stones, 5, (1, 2), "none")]
-        for p in episode.moves[: episode.n]:
-            board.play(from_core(5, int(p)))
-            states.append(naive.active_shapes(board.stones, 5, (1, 2), "none"))
+        moves = [p for _, p in game.moves] + episode.moves[: episode.n].tolist()
+        states, _ = naive.states_after(5, moves, len(game.moves), (1, 2), "none")
         if learn_plies < THROUGHOUT:
             assert episode.n <= learn_plies
         naive.learn(
@@ -89,9 +84,7 @@ def test_what_simulations_teach_equals_dense_td(plies, learn_plies, default, set
             plies=learning.plies, value_kind="linear" if learning.value == LINEAR else "logistic", update="game",
             normalise="active",
         )  # fmt: skip
-    expected = np.zeros(search.features.n_weights + 1)
-    for name, weight in theta.items():
-        expected[naive.to_index(search.features, name)] = weight
+    expected = naive.by_index(theta, search.features)
     assert np.abs(expected).max() > 0.01
     np.testing.assert_allclose(search.memory().theta, expected, atol=2e-6, rtol=0)
 
@@ -215,9 +208,9 @@ def test_threads_learn_all_that_each_has_learned():
     search.search(game_after("C3", "B3"))
     assert search.tally.simulations == 600
     assert all(change_log.written[0] > 0 for change_log in search._change_logs)
-    catch_up(search._change_logs[1], search.copies[1])
+    catch_up(search._change_logs[1], search.memories[1].table.black)
     assert np.abs(search.theta_bar).max() > 0.01
-    np.testing.assert_allclose(search.copies[1], search.theta_bar, atol=1e-5)
+    np.testing.assert_allclose(search.memories[1].table.black, search.theta_bar, atol=1e-5)
     assert search.theta_bar[0] == 0
     assert search.genmove(game_after("C3", "B3")) in Game(5).legal_moves()
 
@@ -359,7 +352,7 @@ def test_a_new_game_forgets_the_delayed_memory():
     search.genmove(Game(5))
     search.new_game()
     search.search(Game(5))
-    np.testing.assert_array_equal(search.acting_memory(Game(5)), search.theta_bar)
+    np.testing.assert_array_equal(search.acting_memory(Game(5)).black, search.theta_bar)
 
 
 def test_a_move_that_is_not_played_delays_nothing():
@@ -370,7 +363,7 @@ def test_a_move_that_is_not_played_delays_nothing():
             search.search(game)
             acting = search.acting_memory(game)
         memories.append(search.theta_bar.copy())
-        np.testing.assert_array_equal(acting, memories[max(0, n - 2)])
+        np.testing.assert_array_equal(acting.black, memories[max(0, n - 2)])
         for _ in range(2):
             game.play(game.sensible_moves()[0])
 

@@ -14,7 +14,7 @@ from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, save_weights
 from rlgo.go.game import Game
 from rlgo.moves.rollout import MOGO, UNIFORM, DefaultPolicy
-from rlgo.search.alphabeta import Options
+from rlgo.search.alphabeta import AlphaBetaOptions
 from rlgo.search.alphabeta_player import AlphaBeta
 from rlgo.search.deepening import AlphaBetaSearch
 from rlgo.search.dyna2 import LONG_LEARNING, SHORT_LEARNING, Dyna2
@@ -68,10 +68,10 @@ def test_defaults_are_those_of_the_classes():
     assert search.features is plain.features
     alphabeta = make_player("alphabeta", 9, 1)
     assert (alphabeta.depth, alphabeta.seconds) == (4, None)
-    assert alphabeta.searcher.options == Options()
+    assert alphabeta.searcher.options == AlphaBetaOptions()
     assert alphabeta.searcher.n_entries == AlphaBetaSearch(9).n_entries
     both = make_player("two_phase", 9, 1)
-    assert (both.depth, both.second.options, both.first.simulations) == (4, Options(), plain.simulations)
+    assert (both.depth, both.second.options, both.first.simulations) == (4, AlphaBetaOptions(), plain.simulations)
     keys = PLAYERS["dyna2"]()
     assert (keys.long_learning, keys.policy) == (LONG_LEARNING, POLICY)
     plain, short = Dyna2(9), make_player("dyna2,long=none", 9, 1)
@@ -160,10 +160,10 @@ def test_every_key_reaches_what_it_names():
     assert (search.reset, search.delay, search.workers) == (True, 2, 2)
 
     dyna2 = make_player(
-        "dyna2,sizes=1,sharing=LI,long_learn=on,long_alpha=0.02,long_lambda=0.3,long_epsilon=0.5,long_save=x.npz", 9
+        "dyna2,sizes=1,long_learn=on,long_alpha=0.02,long_lambda=0.3,long_epsilon=0.5,long_save=x.npz", 9
     )
     assert isinstance(dyna2, Dyna2)
-    assert dyna2.features.name == "9x9 1x1 LI"
+    assert dyna2.memories[0].learns.sum() == 81  # one window a point
     assert dyna2.long_term is not None
     assert dyna2.long_learning == LONG_LEARNING._replace(alpha=0.02, lambda_=0.3)
     assert (dyna2.long_epsilon, dyna2.long_save, dyna2.policy) == (0.5, "x.npz", POLICY)

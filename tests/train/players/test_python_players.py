@@ -76,6 +76,7 @@ def test_its_arguments_are_keys():
     assert make_player("some_players:Outer.Inner", 5).given[0] == 0
     assert make_player("some_players:Nameless", 5).name == "some_players:Nameless"
     assert parse_spec("some_players:First,skip=1e1").values == {"skip": 10}
+    assert make_player("some_players.py:First,skip=3", 5).given[0] == 3
 
 
 def test_it_plays_matches_and_its_source_is_on_record():
@@ -111,7 +112,7 @@ def test_another_package_names_its_players(monkeypatch):
     [
         ("no_such_players:First", "player no_such_players:First: no module no_such_players, here or where"),
         ("some_players:Frist", "player some_players:Frist: some_players has no Frist; did you mean First?"),
-        ("some_players:", "player some_players:: expected module:Class"),
+        ("some_players:", "player some_players:: expected MODULE:NAME or FILE.py:NAME, found some_players:"),
         ("some_players:Needy", "player some_players:Needy: argument weights: expected a default, so that it can be a"),
         ("some_players:Broken", "player some_players:Broken: ValueError: no luck (some_players.py, line 26)"),
         ("some_players:NoPlayer", "player some_players:NoPlayer: it = "),
