@@ -13,7 +13,7 @@ from rlgo.base.checks import Choice, Word, check, fields_of, validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import HARMONIC, STEP, Learning, Policy
 from rlgo.moves.rollout import DefaultPolicy
-from rlgo.search.alphabeta import Options
+from rlgo.search.alphabeta import AlphaBetaOptions
 from rlgo.search.table_search import TableLearning
 from rlgo.search.td_search import Simulation
 
@@ -110,7 +110,7 @@ def test_tuples_inside_others_are_checked_too():
         validated(Inside(other=3))
 
 
-@pytest.mark.parametrize("settings", [Learning, Policy, Simulation, DefaultPolicy, Options, TableLearning])
+@pytest.mark.parametrize("settings", [Learning, Policy, Simulation, DefaultPolicy, AlphaBetaOptions, TableLearning])
 def test_no_setting_takes_nonsense(settings):
     for name in fields_of(settings):
         if name == "softmax":
