@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from oracles.moves import features
 from oracles.naive import NaiveBoard
-from tree_tools import SIZE, at, game_after, random_weights, replayed, set_root, value_index
+from tree_tools import SIZE, at, composed, game_after, random_weights, replayed, set_root, value_index
 
-from mcts.handcrafted import judge
+from mcts import Handcrafted, Rlgo, Search, Stage, Sum
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, Heuristic, Resources
-from mcts.tree import edges_of, nodes_in
+from mcts.priors import Patterns as PatternPrior
+from mcts.priors.handcrafted import judge
+from mcts.settings import ALGORITHMS, Resources
+from mcts.tree import NO_PRIOR, edges_of, nodes_in
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
@@ -57,8 +59,11 @@ def sigma(x: float) -> float:
     return 1 / (1 + np.exp(-x))
 
 
-def search_of(heuristic: int, **resources) -> TreeSearch:
-    settings = ALGORITHMS["mc_rave"]._replace(heuristic=heuristic, prior_n=3, prior_n_amaf=40)
+ALONE = composed("mc_rave", prior=PatternPrior(SCALE, SHIFT), prior_n=3, prior_n_amaf=40)
+ADDED = ALONE._replace(prior=(Stage(Sum(Rlgo(), PatternPrior(SCALE, SHIFT))),))
+
+
+def search_of(settings: Search = ALONE, **resources) -> TreeSearch:
     return TreeSearch(SIZE, settings, 30, weights=random_weights(), patterns=shapeless(), seed=1, **resources)
 
 
@@ -69,7 +74,7 @@ def test_the_value_of_a_move_follows_from_its_probability(moves):
         game.play(PASS)
     sign = 1 if game.to_play == BLACK else -1
     values = ValueFunction(random_weights()).afterstates(game.board)
-    alone, added = search_of(Heuristic.PATTERNS), search_of(Heuristic.RLGO_PATTERNS)
+    alone, added = search_of(), search_of(ADDED)
     set_root(alone, game)
     set_root(added, game)
     xs = naive_x(game, edges_of(alone.trees[0], 0).move.tolist())
@@ -82,7 +87,7 @@ def test_the_value_of_a_move_follows_from_its_probability(moves):
 
 
 def test_new_nodes_know_the_last_two_moves():
-    game, search = game_after("C3", "B2"), search_of(Heuristic.PATTERNS)
+    game, search = game_after("C3", "B2"), search_of()
     set_root(search, game)
     search.simulate(game, 30)
     tree, checked = search.trees[0], 0
@@ -92,61 +97,60 @@ def test_new_nodes_know_the_last_two_moves():
             below = edges_of(tree, int(e.child))
             xs = naive_x(then, below.move.tolist())
             for edge in below:
-                assert edge.prior_q == pytest.approx(sigma(-xs[edge.move]), abs=0.003)  # White is to play
+                assert edge.prior == pytest.approx(sigma(-xs[edge.move]), abs=0.003)  # White is to play
                 checked += 1
     assert checked > 20
 
 
 def test_patterns_come_once_a_node_has_the_visits():
-    """Until then its prior is that of the heuristic without patterns, of which nothing is left afterwards."""
-    game, search = game_after("C3", "B2"), search_of(Heuristic.PATTERNS)
-    search.settings = search.settings._replace(patterns_after=6, c=0.5)
+    """Until then its prior is that of an earlier stage, of which nothing is left afterwards."""
+    game = game_after("C3", "B2")
+    search = search_of(
+        composed("mc_rave", prior=(Stage(Handcrafted()), Stage(PatternPrior(), 6)), prior_n=3, prior_n_amaf=40, c=0.5)
+    )
     set_root(search, game)
     tree, kinds = search.trees[0], set()
-    assert tree.prior_kind[0] == Heuristic.PATTERNS  # the root has them from the first
+    assert tree.stage[0] == 2  # the root has them from the first
     for simulations in (60, 400):
         search.simulate(game, simulations)
         for e in edges_of(tree, 0):
-            if e.child < 0 or e.move == PASS or tree.prior_kind[e.child] == Heuristic.NONE:
+            if e.child < 0 or e.move == PASS or tree.stage[e.child] == NO_PRIOR:
                 continue
             then, below = replayed(game, [int(e.move)]), edges_of(tree, int(e.child))
-            kind, visits = int(tree.prior_kind[e.child]), int((below.n - 3).sum())
+            kind, visits = int(tree.stage[e.child]), int((below.n - 3).sum())
             assert e.n - 5 <= visits <= e.n - 3  # of its first simulations, one or two may have ended before it
             kinds.add((kind, visits >= 6))
             xs = naive_x(then, below.move.tolist())
-            if kind == Heuristic.HANDCRAFTED:
+            if kind == 1:
                 xs = {p: judge(then.board, int(p), mogo_patterns()) for p in below.move}
             for edge in below:
                 h = sigma(-xs[edge.move])  # White is to play
-                assert edge.prior_q == pytest.approx(h, abs=0.003)
+                assert edge.prior == pytest.approx(h, abs=0.003)
                 assert edge.n_amaf >= 40
                 if edge.n_amaf == 40:
                     assert edge.w_amaf / 40 == pytest.approx(h, abs=1e-3)
-    assert kinds == {(Heuristic.HANDCRAFTED, False), (Heuristic.PATTERNS, True)}
+    assert kinds == {(1, False), (2, True)}
 
 
 def test_threads_have_scratch_of_their_own():
-    search = search_of(Heuristic.RLGO_PATTERNS, resources=Resources(workers=2))
+    search = search_of(ADDED, resources=Resources(workers=2))
     result = search.search(game_after("C3", "B2"))
     assert result.visits.sum() == result.simulations
     assert nodes_in(search.trees[0]) > 10
     one, two = (workspace.patterns for workspace in search.threads.workspaces)
-    assert not np.shares_memory(one.x, two.x)
+    assert not np.shares_memory(one.log_p, two.log_p)
 
 
 def test_a_search_without_patterns_has_none_of_their_types():
     """Or it would compile what it does not use."""
     search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 1, patterns=shapeless(), seed=1)
-    assert search.knowledge.patterns is None
+    assert search.models.patterns is None
     assert search.threads.workspaces[0].patterns is None
 
 
-def test_missing_patterns_are_refused():
-    settings = ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.PATTERNS)
-    with pytest.raises(RlgoError, match="mc_rave: expected patterns"):
-        TreeSearch(SIZE, settings, 1)
+def test_something_else_than_patterns_is_refused():
     with pytest.raises(RlgoError, match="patterns = 3: expected a Patterns"):
-        TreeSearch(SIZE, settings, 1, patterns=3)
+        TreeSearch(SIZE, ALONE, 1, patterns=3)
 
 
 def test_patterns_are_found_by_size_or_by_name(tmp_path):
@@ -163,8 +167,8 @@ def test_patterns_are_found_by_size_or_by_name(tmp_path):
 
 
 def test_moves_with_a_higher_probability_begin_with_a_higher_value():
-    game, search = game_after("C3", "B2", "C2", "B3", "B4", "A2"), search_of(Heuristic.PATTERNS)
+    game, search = game_after("C3", "B2", "C2", "B3", "B4", "A2"), search_of()
     set_root(search, game)
     (p,) = shapeless().probabilities([game.board], at("B4"))
     order = sorted(edges_of(search.trees[0], 0), key=lambda e: p[int(e.move)])
-    assert [e.prior_q for e in order] == sorted(e.prior_q for e in order)
+    assert [e.prior for e in order] == sorted(e.prior for e in order)
