@@ -1,19 +1,20 @@
-"""Simulations: the tree policy of every algorithm, and what a search finds."""
+"""Simulations: the tree policy of every algorithm, and what a search is compiled with."""
 
 from __future__ import annotations
 
 import math
 
 import pytest
-from board_data import from_diagram
-from tree_tools import SIZE, at, game_after, path_of, set_root
+from network_files import random_network
+from tree_tools import SIZE, game_after, path_of, random_weights, set_root
 
 from mcts import Ucb1
 from mcts.player import TreeSearch
 from mcts.policies.rave import Schedule
 from mcts.settings import ALGORITHMS
-from mcts.tree import edges_of
-from rlgo.go.board import BLACK, WHITE
+from mcts.tree import edge_arrays, edges_of
+from rlgo.go.board import BLACK
+from rlgo.moves.patterns import find_patterns, load_patterns
 
 
 def test_each_algorithm_takes_the_best_action_by_its_own_value():
@@ -54,19 +55,30 @@ def test_each_algorithm_takes_the_best_action_by_its_own_value():
             assert values[int(path_of(search).edge[0])] == pytest.approx(max(values)), name
 
 
-TWO_EYES_OR_ONE = """
-    . O X . .
-    O O X X .
-    O O . X X
-    . O O O O
-    . . O O .
-"""
-
-
-def test_it_finds_what_decides_the_game():
-    """Two points: one makes two eyes; and White, to play, takes it away."""
-    for color in (BLACK, WHITE):
-        game = from_diagram(TWO_EYES_OR_ONE, color, -12.5)
-        for name in ("uct", "mcts_greedy", "uct_rave"):  # greedy MC-RAVE believes its AMAF values, and errs
-            search = TreeSearch(SIZE, ALGORITHMS[name], 20_000, seed=2, name=name)
-            assert search.genmove(game) == at("E5"), (name, color)
+@pytest.mark.parametrize(
+    ("name", "has_amaf", "used"),
+    [
+        ("uct", False, set()),
+        ("mc_rave", True, set()),
+        ("heuristic_mc_rave", True, {"shapes", "table"}),
+        ("puct", False, {"patterns"}),
+        ("rlgo", False, {"network", "correction"}),
+    ],
+)
+def test_a_search_is_compiled_without_what_it_lacks(name, has_amaf, used):
+    """None of its types is part of its context, its workspace or its tree; an edge without an AMAF value is smaller."""
+    search = TreeSearch(
+        SIZE,
+        ALGORITHMS[name],
+        1,
+        weights=random_weights(),
+        patterns=load_patterns(find_patterns("9x9")),
+        evaluator=random_network() if name == "rlgo" else None,
+        seed=1,
+    )
+    tree, models, workspace = search.trees[0], search.models, search.threads.workspaces[0]
+    optional = {**models._asdict(), **workspace._asdict(), "correction": tree.correction}
+    names = ("shapes", "table", "patterns", "network", "waiting", "correction")
+    assert {part for part in names if optional[part] is not None} == used
+    assert (tree.amaf_statistic is not None) == has_amaf
+    assert sum(array.itemsize for array in edge_arrays(tree)) == (24 if has_amaf else 16)

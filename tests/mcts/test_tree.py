@@ -7,12 +7,7 @@ import re
 import numpy as np
 import pytest
 from random_play import random_game
-from tree_tools import (
-    SIZE,
-    PatientSearch,
-    at,
-    game_after,
-)
+from tree_tools import SIZE, PatientSearch, at, game_after
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Resources

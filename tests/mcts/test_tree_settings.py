@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 from tree_tools import SIZE, by_hash, composed, random_weights
 
-from mcts import Even, Handcrafted, Mixture, Network, OutsideValue, Patterns, Puct, Rave, Rlgo, Stage, Ucb1, Value
-from mcts.leaves import CorrectedValue, LearnedValue, NetworkValue, Playout
+from mcts import Even, Handcrafted, Mixture, Network, Patterns, Puct, Rave, Rlgo, Stage, Ucb1
+from mcts.leaves import CorrectedValue, LearnedValue, NetworkValue, OutsideValue, Playout, Value
 from mcts.player import TreeSearch
 from mcts.policies.rave import Schedule
 from mcts.priors import Outside, sum_of
 from mcts.settings import ALGORITHMS, Resources, Search, with_evaluator, with_network
 from rlgo.base.errors import RlgoError
+from rlgo.search.td_search import TdSearch
+
+LEARNED = ALGORITHMS["heuristic_mc_rave"]
 
 
 @pytest.mark.parametrize(
@@ -22,11 +25,14 @@ from rlgo.base.errors import RlgoError
         ({"seconds": 0.0}, "seconds = 0.0"),
         ({"settings": "uct"}, "settings = 'uct': expected a Search"),
         ({"settings": composed("mc_rave", prior=Outside())}, "settings: expected an evaluator"),
-        ({"settings": ALGORITHMS["heuristic_mc_rave"]}, "expected weights for 5x5"),
-        ({"settings": ALGORITHMS["heuristic_mc_rave"], "weights": 3}, "weights = 3: expected a Weights"),
+        ({"settings": LEARNED}, "expected weights for 5x5"),
+        ({"settings": LEARNED, "weights": 3}, "weights = 3: expected a Weights"),
         ({"settings": composed("uct", leaf=Playout(3))}, "expected weights for 5x5"),
         ({"settings": composed("mc_rave", prior=Patterns())}, "expected patterns"),
+        ({"settings": composed("mc_rave", prior=Patterns()), "patterns": 3}, "patterns = 3: expected a Patterns"),
         ({"settings": composed("mc_rave", prior=Network())}, "expected a network"),
+        ({"settings": LEARNED, "prior_search": TdSearch(7)}, "prior_search: expected one for 5x5"),
+        ({"prior_search": TdSearch(SIZE)}, "prior_search: expected one stage of prior knowledge, with Rlgo"),
         ({"resign": 1.5}, "resign = 1.5: expected a number from 0 to 1"),
         ({"resources": 4}, "resources = 4: expected a Resources"),
         ({"prior_search": "td_search"}, "prior_search = 'td_search': expected a TdSearch, or None"),

@@ -33,6 +33,7 @@ NEARLY_OVER = """
     X X X X .
 """
 
+
 def test_a_mixture_by_hand():
     assert mixture(1.0, 0.25, 0.4) == pytest.approx(0.6 + 0.1)
 

@@ -7,7 +7,17 @@ import threading
 import numpy as np
 import pytest
 from board_data import from_diagram
-from tree_tools import SIZE, PatientSearch, by_hash, composed, game_after, random_weights, replayed, set_root, value_index
+from tree_tools import (
+    SIZE,
+    PatientSearch,
+    by_hash,
+    composed,
+    game_after,
+    random_weights,
+    replayed,
+    set_root,
+    value_index,
+)
 
 from mcts import Handcrafted, LearnedValue, Mixture, Outside, OutsideValue, Value
 from mcts.outside.evaluator import evaluate, read_answers

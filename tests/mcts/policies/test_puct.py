@@ -146,21 +146,6 @@ def test_a_prior_is_a_policy_for_it():
     assert p == pytest.approx(np.full(len(p), 1 / len(p)), abs=1e-4)
 
 
-def test_without_a_policy_all_moves_are_equally_likely():
-    settings = composed("puct", prior=(), c=2.0)
-    search = PatientSearch(SIZE, settings, 200, seed=1)
-    game = game_after("C3")
-    set_root(search, game)
-    for _ in range(100):
-        search.simulate(game, 1)
-    root = edges_of(search.trees[0], 0)
-    own = [1 - e.w / e.n if e.n else 0.5 for e in root]
-    score = [own[i] + 2.0 / len(root) * math.sqrt(101) / (1 + e.n) for i, e in enumerate(root)]
-    search.simulate(game, 1)
-    chosen = int(np.flatnonzero(edges_of(search.trees[0], 0).n - root.n)[0])
-    assert score[chosen] == pytest.approx(max(score))
-
-
 def test_noise_at_the_root_is_gone_after_the_search():
     p = np.array([0.7, 0.2, 0.1])
     noisy = with_noise(p, 0.25, 0.3, np.random.default_rng(1))

@@ -1,4 +1,4 @@
-"""Learned patterns as prior knowledge: from the probability of a move to its value."""
+"""Learned patterns as a prior: from the probability of a move to its value."""
 
 from __future__ import annotations
 
@@ -8,21 +8,18 @@ import numpy as np
 import pytest
 from oracles.moves import features
 from oracles.naive import NaiveBoard
-from tree_tools import SIZE, at, composed, game_after, random_weights, replayed, set_root, value_index
+from tree_tools import SIZE, composed, game_after, random_weights, replayed, set_root, value_index
 
-from mcts import Handcrafted, Rlgo, Search, Stage, Sum
+from mcts import Rlgo, Search, Stage, Sum
 from mcts.player import TreeSearch
 from mcts.priors import Patterns as PatternPrior
-from mcts.priors.handcrafted import judge
-from mcts.settings import ALGORITHMS, Resources
-from mcts.tree import NO_PRIOR, edges_of, nodes_in
-from rlgo.base.errors import RlgoError
+from mcts.settings import Resources
+from mcts.tree import edges_of
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
-from rlgo.go.mogo_patterns import mogo_patterns
 from rlgo.learning.value import ValueFunction
 from rlgo.moves.move_features import FEATURES
-from rlgo.moves.patterns import Patterns, find_patterns, load_patterns
+from rlgo.moves.patterns import Patterns
 
 SCALE, SHIFT = 0.4, 0.4
 GAMES = [("C3", "B2", "C2", "B3", "B4"), ("C3", "B2", "C2", "B3", "B4", "A2", "B1"), ("C3", "PASS")]
@@ -102,73 +99,7 @@ def test_new_nodes_know_the_last_two_moves():
     assert checked > 20
 
 
-def test_patterns_come_once_a_node_has_the_visits():
-    """Until then its prior is that of an earlier stage, of which nothing is left afterwards."""
-    game = game_after("C3", "B2")
-    search = search_of(
-        composed("mc_rave", prior=(Stage(Handcrafted()), Stage(PatternPrior(), 6)), prior_n=3, prior_n_amaf=40, c=0.5)
-    )
-    set_root(search, game)
-    tree, kinds = search.trees[0], set()
-    assert tree.stage[0] == 2  # the root has them from the first
-    for simulations in (60, 400):
-        search.simulate(game, simulations)
-        for e in edges_of(tree, 0):
-            if e.child < 0 or e.move == PASS or tree.stage[e.child] == NO_PRIOR:
-                continue
-            then, below = replayed(game, [int(e.move)]), edges_of(tree, int(e.child))
-            kind, visits = int(tree.stage[e.child]), int((below.n - 3).sum())
-            assert e.n - 5 <= visits <= e.n - 3  # of its first simulations, one or two may have ended before it
-            kinds.add((kind, visits >= 6))
-            xs = naive_x(then, below.move.tolist())
-            if kind == 1:
-                xs = {p: judge(then.board, int(p), mogo_patterns()) for p in below.move}
-            for edge in below:
-                h = sigma(-xs[edge.move])  # White is to play
-                assert edge.prior == pytest.approx(h, abs=0.003)
-                assert edge.n_amaf >= 40
-                if edge.n_amaf == 40:
-                    assert edge.w_amaf / 40 == pytest.approx(h, abs=1e-3)
-    assert kinds == {(1, False), (2, True)}
-
-
 def test_threads_have_scratch_of_their_own():
     search = search_of(ADDED, resources=Resources(workers=2))
-    result = search.search(game_after("C3", "B2"))
-    assert result.visits.sum() == result.simulations
-    assert nodes_in(search.trees[0]) > 10
     one, two = (workspace.patterns for workspace in search.threads.workspaces)
     assert not np.shares_memory(one.log_p, two.log_p)
-
-
-def test_a_search_without_patterns_has_none_of_their_types():
-    """Or it would compile what it does not use."""
-    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 1, patterns=shapeless(), seed=1)
-    assert search.models.patterns is None
-    assert search.threads.workspaces[0].patterns is None
-
-
-def test_something_else_than_patterns_is_refused():
-    with pytest.raises(RlgoError, match="patterns = 3: expected a Patterns"):
-        TreeSearch(SIZE, ALONE, 1, patterns=3)
-
-
-def test_patterns_are_found_by_size_or_by_name(tmp_path):
-    shipped = find_patterns("")
-    assert shipped.name == "9x9.npz"
-    for name in ("9x9", "9x9.npz", "checkpoints/patterns/9x9.npz", str(shipped)):
-        assert find_patterns(name).samefile(shipped)
-    assert find_patterns("", 19) == find_patterns("", 5) == shipped
-    with pytest.raises(RlgoError, match=r"9x8: no such pattern file; "):
-        find_patterns("9x8")
-    with pytest.raises(RlgoError, match="expected a pattern file, found a folder"):
-        find_patterns(str(tmp_path))
-    assert load_patterns(shipped).size == 9
-
-
-def test_moves_with_a_higher_probability_begin_with_a_higher_value():
-    game, search = game_after("C3", "B2", "C2", "B3", "B4", "A2"), search_of()
-    set_root(search, game)
-    (p,) = shapeless().probabilities([game.board], at("B4"))
-    order = sorted(edges_of(search.trees[0], 0), key=lambda e: p[int(e.move)])
-    assert [e.prior for e in order] == sorted(e.prior for e in order)

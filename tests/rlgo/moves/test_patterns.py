@@ -16,7 +16,7 @@ from rlgo.go.board import PASS, play
 from rlgo.go.game import Game
 from rlgo.go.rules import zobrist
 from rlgo.moves.move_features import FEATURES
-from rlgo.moves.patterns import FORMAT, VERSION, Patterns, describe, load_patterns, save_patterns, show
+from rlgo.moves.patterns import FORMAT, VERSION, Patterns, describe, find_patterns, load_patterns, save_patterns, show
 
 _MADE = {"method": "softmax", "games": 20, "decisions": 500}
 
@@ -100,3 +100,15 @@ def test_players_are_black_in_drawings() -> None:
     assert drawn.count("X") == 2
     assert "O" not in drawn.split("Features")[0]
     assert "[---1]" in drawn
+
+
+def test_patterns_are_found_by_size_or_by_name(tmp_path: Path) -> None:
+    shipped = find_patterns("")
+    assert shipped.name == "9x9.npz"
+    for name in ("9x9", "9x9.npz", "checkpoints/patterns/9x9.npz", str(shipped)):
+        assert find_patterns(name).samefile(shipped)
+    assert find_patterns("", 19) == find_patterns("", 5) == shipped
+    with pytest.raises(RlgoError, match=r"9x8: no such pattern file; "):
+        find_patterns("9x8")
+    with pytest.raises(RlgoError, match="expected a pattern file, found a folder"):
+        find_patterns(str(tmp_path))
