@@ -8,7 +8,7 @@ from tree_tools import SIZE, PatientSearch, composed, game_after
 
 from mcts import Handcrafted, Mogo
 from mcts.policies.rave import Schedule
-from mcts.settings import ALGORITHMS, Resources
+from mcts.settings import ALGORITHMS
 from mcts.tree import edges_of, find_edge, memory_of, nodes_in
 from rlgo.go.board import BLACK
 from rlgo.go.game import Game
@@ -126,12 +126,3 @@ def test_it_may_be_asked_for_during_a_search():
     assert counts == sorted(counts)
     assert 0 < counts[0] < 1_000
     assert player.statistics(game_after("C3")) is None  # another position
-
-
-def test_trees_of_several_threads_are_added_up():
-    resources = Resources(workers=2, root_parallel=True)
-    player, game = PatientSearch(SIZE, SETTINGS["mc_rave"], 200, resources=resources, seed=1), game_after("C3", "D3")
-    player.search(game)
-    told = player.statistics(game)
-    assert told.columns["visits"].sum() == 200
-    assert told.size == sum(map(nodes_in, player.trees))

@@ -9,23 +9,10 @@ import pytest
 from network_files import random_network
 from tree_tools import SIZE, PatientSearch, composed, game_after, random_weights, replayed, set_root, value_index
 
-from mcts import (
-    CorrectedValue,
-    Flat,
-    Handcrafted,
-    LearnedValue,
-    Mixture,
-    Network,
-    NetworkValue,
-    Rlgo,
-    Search,
-    Stage,
-    Sum,
-    Value,
-)
+from mcts import CorrectedValue, Flat, Handcrafted, LearnedValue, Mixture, Network, NetworkValue, Rave, Rlgo, Stage, Sum
 from mcts.player import TreeSearch
 from mcts.priors import Outside
-from mcts.settings import Resources
+from mcts.settings import Resources, Search
 from mcts.tree import NO_PRIOR, edges_of, nodes_in
 from rlgo.base.errors import RlgoError
 from rlgo.features.planes import planes
@@ -38,9 +25,9 @@ from rlgo.network.parameters import KINDS
 WEIGHTS = random_weights()
 LOUD = {name: 8 * a for name, a in random_network().parameters._asdict().items() if name in ("policy", "pass_move")}
 NETWORK = ConvNetwork(random_network().parameters._replace(**LOUD))
-SETTINGS = composed("mc_rave", prior=Network(), prior_n=3, prior_n_amaf=40)
-ADDED = SETTINGS._replace(prior=(Stage(Sum(Rlgo(), Network())),))
-BY_VALUE = composed("puct", prior=Network(), leaf=Value(NetworkValue()), c=5.0)
+SETTINGS = composed("mc_rave", prior=Network(), leaf=Mixture(0.5, NetworkValue()), prior_n=3, prior_n_amaf=40)
+ADDED = SETTINGS._replace(prior=(Stage(Sum(Rlgo(), Network())),), leaf=Mixture(0.5, CorrectedValue(0.7, 0.4)))
+WIDE = Rave(c=5.0, prior_n_amaf=0)  # tries many actions, and has no H in their values
 GAMES = [("C3", "B2"), ("C3", "B2", "D4"), ()]
 
 
@@ -103,8 +90,7 @@ def test_new_nodes_are_asked_about_at_once_with_their_last_moves():
 def test_it_is_asked_once_a_node_has_the_visits():
     """Until then the prior is that of an earlier stage, of which nothing is left afterwards."""
     game, stages = game_after("C3", "B2"), (Stage(Handcrafted()), Stage(Network(), 6))
-    leaf = Mixture(0.5, NetworkValue())
-    search = search_of(composed("mc_rave", prior=stages, leaf=leaf, prior_n=3, prior_n_amaf=40, c=0.5))
+    search = search_of(SETTINGS._replace(prior=stages, policy=SETTINGS.policy._replace(c=0.5)))
     set_root(search, game)
     tree, kinds = search.trees[0], set()
     assert tree.stage[0] == 2  # the root is asked about first
@@ -129,23 +115,20 @@ def test_it_is_asked_once_a_node_has_the_visits():
     assert kinds == {(1, False), (2, True)}
 
 
-@pytest.mark.parametrize(
-    ("value", "share", "has_weights"),
-    [(CorrectedValue(0.7, 0.4), 0.4, True), (CorrectedValue(0.7, 1.0), 1.0, True), (NetworkValue(), 1.0, False)],
-)
-def test_it_tells_how_far_off_v_is(value, share, has_weights):
-    game = game_after("C3")
-    search = search_of(SETTINGS._replace(leaf=Mixture(0.5, value)))
+@pytest.mark.parametrize(("settings", "share"), [(SETTINGS, 1.0), (ADDED, 0.4)])
+def test_it_tells_how_far_off_v_is(settings, share):
+    game, search = game_after("C3"), search_of(settings)
     set_root(search, game)
     # White is to play, so the tempo is subtracted. Without weights, V is the network's.
-    x = logit(float(ValueFunction(WEIGHTS).value(game.board))) - 0.7 if has_weights else 0.0
-    assert (search.value_weights() is not None) == has_weights
+    x = 0.0 if search.value_weights() is None else logit(float(ValueFunction(WEIGHTS).value(game.board))) - 0.7
+    assert (x == 0) == (settings is SETTINGS)
     assert search.trees[0].correction[0] == pytest.approx(share * (logit(value_of(game)) - x), abs=1e-3)
 
 
-def test_without_playouts_its_value_is_backed_up():
-    """PUCT by a network alone, which needs no weights: after 1 visit, Q is V of the position after the move."""
-    search, game = PatientSearch(SIZE, BY_VALUE, 12, evaluator=NETWORK, seed=1), game_after("C3", "B2")
+def test_its_value_is_backed_up():
+    """With a share of 1, and without weights: after 1 visit, Q is V of the position after the move."""
+    search = search_of(SETTINGS._replace(policy=WIDE, leaf=Mixture(1.0, NetworkValue())))
+    game = game_after("C3", "B2")
     search.search(game)
     once = [e for e in edges_of(search.trees[0], 0) if e.n == 1 and e.move != PASS]
     assert len(once) > 3
@@ -155,9 +138,9 @@ def test_without_playouts_its_value_is_backed_up():
 
 def test_a_leaf_is_corrected_like_the_nearest_node_that_was_asked_about():
     """With the network at the root alone, V of each leaf is that of the weights plus what is off at the root."""
-    at_the_root = (Stage(Handcrafted()), Stage(Network(), 1000))
-    settings = composed("puct", prior=at_the_root, leaf=Value(CorrectedValue()), c=5.0)
-    search, game = search_of(settings, 12), game_after("C3", "B2")
+    at_the_root = (Stage(Sum(Rlgo(), Network()), 1000),)
+    search = search_of(ADDED._replace(policy=WIDE, prior=at_the_root, leaf=Mixture(1.0, CorrectedValue())))
+    game = game_after("C3", "B2")
     search.search(game)
     off, weighed = float(search.trees[0].correction[0]), ValueFunction(WEIGHTS)
     once = [e for e in edges_of(search.trees[0], 0) if e.n == 1 and e.move != PASS]
