@@ -208,9 +208,12 @@ def test_the_value_of_a_leaf_is_mixed_with_its_outcome():
 
 
 def test_late_values_end_in_the_same_sums():
-    """Whatever the batch, a visit of the root's action weighs (1 - w) z + w v: here z is told from w."""
+    """Whatever the batch, a visit of the root's action weighs (1 - w) z + w v: here z is told from w.
+
+    A prior that is not the evaluator's stays.
+    """
     for batch in (1, 7, 64):
-        settings = composed("uct", leaf=Mixture(0.5, OutsideValue()))
+        settings = composed("uct", prior=Handcrafted(), leaf=Mixture(0.5, OutsideValue()))
         search = PatientSearch(
             SIZE,
             settings,
@@ -221,6 +224,7 @@ def test_late_values_end_in_the_same_sums():
         )
         result = search.search(game_after("C3"))
         root = edges_of(search.trees[0], 0)
+        assert np.ptp(root.prior) > 0.1
         assert root.n.sum() == result.simulations == 300
         assert root.w.sum() == pytest.approx(0.5 * search.wins + 300 * 0.125)
         assert_no_loss_is_left(search)
