@@ -28,7 +28,6 @@ from mcts.settings import (
     Resources,
     Search,
     compose,
-    is_outside,
     needs,
     needs_weights,
     parts,
@@ -453,7 +452,7 @@ class TreeSearch(Player):
         moves : the sensible moves there; a pass is added where it may be the best move (`tree.may_pass`)
         is_over : polled while an evaluator computes; True goes on without its answer
         """
-        actions = [*moves, PASS] if interpreted(may_pass)(len(moves), game.size, is_outside(self.settings)) else moves
+        actions = [*moves, PASS] if interpreted(may_pass)(len(moves), game.size, self.composition.is_outside) else moves
         self.root.move_to(game, np.array(actions, np.int64))
         if self.threads.batches is not None:
             self.threads.batches.begin(game, self.root.board)

@@ -78,7 +78,8 @@ class Search(NamedTuple):
                 if type(part) not in kinds:
                     raise RlgoError(f"{name} = {shown(part)}: expected {words}")
         after = [validated(stage).after for stage in self.prior]
-        if after != sorted(set(after)) or (is_outside(self) and len(after) > 1):
+        is_outside = any(isinstance(part, Outside) for part in parts(self))
+        if after != sorted(set(after)) or (is_outside and len(after) > 1):
             raise RlgoError("prior: expected stages after more and more visits, or that of an evaluator alone")
 
 
@@ -93,6 +94,7 @@ class Composition(NamedTuple):
     prior_n : C, the visits that the prior of a node counts for
     at_once : whether a new node has its prior at once, and not only when an action is chosen there
     is_outside : whether an evaluator gives priors
+    scale, shift : of its policies, see `log_odds.action_x`
     waits : whether the value of an evaluator is all that counts
     """
 
@@ -105,6 +107,8 @@ class Composition(NamedTuple):
     prior_n: int
     at_once: bool
     is_outside: bool
+    scale: float
+    shift: float
     waits: bool
 
 
@@ -115,6 +119,8 @@ def compose(search: Search, size: int, shares_tree: bool) -> Composition:
         for stage in search.prior
         for part in parts_of(stage.prior)
     )
+    outside = next((part for part in parts(search) if isinstance(part, Outside)), None)
+    scale, shift = outside or Outside()
     waits = isinstance(search.leaf, Value) and isinstance(search.leaf.value, OutsideValue)
     return Composition(
         search.policy,
@@ -125,7 +131,9 @@ def compose(search: Search, size: int, shares_tree: bool) -> Composition:
         check_max_moves(search.max_moves, size),
         confidences(search.policy)[0] if search.prior else 0,
         at_once,
-        is_outside(search),
+        outside is not None,
+        float(scale),
+        float(shift),
         waits,
     )
 
@@ -137,11 +145,6 @@ def parts(search: Search) -> Iterator[Any]:
     yield search.leaf
     if hasattr(search.leaf, "value"):
         yield search.leaf.value
-
-
-def is_outside(search: Search) -> bool:
-    """Return whether an evaluator gives the priors of a search."""
-    return any(isinstance(part, Outside) for part in parts(search))
 
 
 def needs(search: Search, what: str) -> bool:

@@ -125,7 +125,7 @@ def take_value(leaf, path, v, search, tree):  # noqa: ARG001
 @njit
 def give_policy(path, answers, search, tree):
     """Give the node where a simulation ended its prior."""
-    node, row, x, prior = np.int64(path.leaf_node), np.int64(path.row), path.x, search.prior[0].prior
+    node, row, x = np.int64(path.leaf_node), np.int64(path.row), path.x
     color = BLACK + (path.first_color - BLACK + path.leaf) % 2
     first, n = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     size = np.int64(np.sqrt(answers.policy.shape[1] - 1.0) + 0.5)
@@ -138,7 +138,7 @@ def give_policy(path, answers, search, tree):
     if answers.kind != ACTION_VALUES:
         to_log_policy(x, n)  # over the actions of the node
         for i in range(n):
-            x[i] = action_x(x[i], n, prior.scale, prior.shift)
+            x[i] = action_x(x[i], n, search.scale, search.shift)
     take_prior(search.policy, node, np.int64(NO_PRIOR), color, tree, path, search.virtual_loss > 0)
 
 

@@ -38,7 +38,7 @@ from numba.extending import intrinsic, overload
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.ram import on_own_cache_lines
 from rlgo.compiler.cache_folders import folder_for
-from rlgo.compiler.sources import kernel_digest
+from rlgo.compiler.sources import has_user_types, kernel_digest
 
 PLAIN = os.environ.get("RLGO_PLAIN_NUMBA") == "1"  # use numba's public interface alone
 if not PLAIN:
@@ -245,7 +245,7 @@ def compile_together(
         _announce()
     if missing or missing_later:
         work = [(kernel.py_func, _signature(kernel, *arguments), True) for kernel, *arguments in parts if missing]
-        work += [(kernel.py_func, types, False) for kernel, types in reversed(missing)]
+        work += [(kernel.py_func, types, False) for kernel, types in reversed(missing) if not has_user_types(types)]
         if not compile_elsewhere(work, [(kernel.py_func, types, False) for kernel, types in missing_later]):
             missing += missing_later
         elif not waits:

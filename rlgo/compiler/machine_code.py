@@ -31,7 +31,7 @@ from numba.core.serialize import dumps
 
 from rlgo.compiler.cache_folders import CACHE_DIR, folder_for, read_only
 from rlgo.compiler.parts import rebuild_part, reduce_part
-from rlgo.compiler.sources import PACKAGES, ROOT, kernel_digest
+from rlgo.compiler.sources import PACKAGES, ROOT, has_user_types, kernel_digest
 
 if sys.platform != "win32":
     import fcntl
@@ -244,7 +244,8 @@ _opening = threading.RLock()
 class KernelCache(FunctionCache):
     """numba's cache of one function, in files of our own.
 
-    A cache that cannot be written is read as well. If saving fails, as on a full disk, the program goes on.
+    A cache that cannot be written is read as well. If saving fails, as on a full disk, the program goes on. Kernels
+    that take a user's own types are not kept, since a change of what they then call would not be noticed.
 
     Parameters
     ----------
@@ -272,6 +273,8 @@ class KernelCache(FunctionCache):
 
     def has(self, signature: Any, target_context: Any) -> bool:
         """Return whether there is machine code for a signature, as far as its name tells."""
+        if has_user_types(signature):
+            return False
         key = self._index_key(signature, target_context.codegen())
         return any(files is not None and files.path(key).exists() for files in (self._cache_file, self._shared))
 
@@ -294,6 +297,9 @@ class KernelCache(FunctionCache):
             return self._load_overload(signature, target_context)
 
     def _load_overload(self, signature: Any, target_context: Any) -> Any:
+        if has_user_types(signature):
+            self._missing()
+            return None
         found = self._read(signature, target_context)
         if found is None:
             self._missing()
@@ -312,6 +318,8 @@ class KernelCache(FunctionCache):
 
     def save_overload(self, signature: Any, code: Any) -> None:
         """Save what was compiled for a signature, if that is possible."""
+        if has_user_types(signature):
+            return
         try:
             super().save_overload(signature, code)
         except OSError as error:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("rlgo", "mcts")  # the packages with compiled code
@@ -50,6 +51,20 @@ def kernel_digest(module: str | None = None) -> str:
 @cache
 def _own_graph() -> dict[str, set[str]]:
     return _graph_of(sources())
+
+
+def has_user_types(types: Iterable[Any]) -> bool:
+    """Return whether a NamedTuple among numba types is not of `PACKAGES`.
+
+    A kernel that takes one may call functions that are registered for it (`dispatch.py`), which no digest covers.
+    """
+    for one in types:
+        kind = getattr(one, "instance_class", None)
+        if kind is not None and kind.__module__.partition(".")[0] not in PACKAGES:
+            return True
+        if has_user_types(getattr(one, "types", ())):  # of the elements of a tuple
+            return True
+    return False
 
 
 def digest_of_kernels(texts: Mapping[str, str], module: str | None = None) -> str:

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tree_tools import (
-    SIZE,
-    game_after,
-    nested_statistics,
-    set_root,
-)
+from tree_tools import SIZE, game_after, nested_statistics, set_root
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Resources

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tree_tools import SIZE, PatientSearch, game_after
+from tree_tools import SIZE, PatientSearch, composed, game_after
 
-from mcts.settings import ALGORITHMS, Heuristic, RaveSchedule, Resources
+from mcts import Handcrafted, Mogo
+from mcts.policies.rave import Schedule
+from mcts.settings import ALGORITHMS
 from mcts.tree import edges_of, find_edge, memory_of, nodes_in
 from rlgo.go.board import BLACK
 from rlgo.go.game import Game
 
 SETTINGS = {
     "mc_rave": ALGORITHMS["mc_rave"],
-    "exact": ALGORITHMS["mc_rave"]._replace(schedule=RaveSchedule.MINIMUM_MSE_EXACT),
-    "hand_selected": ALGORITHMS["mc_rave"]._replace(schedule=RaveSchedule.HAND_SELECTED, rave_k=100.0),
-    "by action": ALGORITHMS["mc_rave"]._replace(schedule=RaveSchedule.HAND_SELECTED_ACTION, rave_k=100.0),
-    "prior": ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.MOGO, prior_n=5),
+    "exact": composed("mc_rave", schedule=Schedule.MINIMUM_MSE_EXACT),
+    "hand_selected": composed("mc_rave", schedule=Schedule.HAND_SELECTED, k=100.0),
+    "by action": composed("mc_rave", schedule=Schedule.HAND_SELECTED_ACTION, k=100.0),
+    "prior": composed("mc_rave", prior=Mogo(), prior_n=5),
     "rave": ALGORITHMS["rave"],
     "uct": ALGORITHMS["uct"],
 }
-PUCT = ALGORITHMS["puct"]._replace(heuristic=Heuristic.HANDCRAFTED)
+PUCT = composed("puct", prior=Handcrafted())
 
 
 def searched(name: str, n: int = 300) -> tuple[PatientSearch, Game]:
@@ -31,18 +33,18 @@ def searched(name: str, n: int = 300) -> tuple[PatientSearch, Game]:
 
 def beta(name: str, n: float, n_amaf: float, n_s: float, q_amaf: float) -> float:
     """Equations 19, 46 and 47, written out."""
-    s = SETTINGS[name]
+    s = SETTINGS[name].policy
     if n_amaf == 0:
         return 0.0
     if n == 0 or name == "rave":
         return 1.0
-    if s.schedule == RaveSchedule.HAND_SELECTED:
-        return (s.rave_k / (3 * n_s + s.rave_k)) ** 0.5
-    if s.schedule == RaveSchedule.HAND_SELECTED_ACTION:
-        return (s.rave_k / (3 * n + s.rave_k)) ** 0.5
+    if s.schedule == Schedule.HAND_SELECTED:
+        return (s.k / (3 * n_s + s.k)) ** 0.5
+    if s.schedule == Schedule.HAND_SELECTED_ACTION:
+        return (s.k / (3 * n + s.k)) ** 0.5
     mu = (q_amaf * n_amaf + 1) / (n_amaf + 2)
-    variance = mu * (1 - mu) if s.schedule == RaveSchedule.MINIMUM_MSE_EXACT else 1 / 4
-    return n_amaf / (n + n_amaf + n * n_amaf * s.rave_bias**2 / variance)
+    variance = mu * (1 - mu) if s.schedule == Schedule.MINIMUM_MSE_EXACT else 1 / 4
+    return n_amaf / (n + n_amaf + n * n_amaf * s.bias**2 / variance)
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -57,7 +59,7 @@ def test_the_numbers_are_those_of_the_tree(name):
     assert columns["share"].sum() == pytest.approx(1.0)
     for i, p in enumerate(told.moves):
         e = root[root.move == p][0]
-        assert columns["visits"][i] == e.n - SETTINGS[name].prior_n
+        assert columns["visits"][i] == e.n - SETTINGS[name].policy.prior_n
         q = e.w / e.n if e.n else np.nan
         np.testing.assert_allclose(columns["q"][i], q)
         if name == "uct":
@@ -89,7 +91,7 @@ def test_the_prior_of_a_candidate_is_that_of_the_player(moves):
     for settings in (PUCT, SETTINGS["prior"]):
         player = PatientSearch(SIZE, settings, 300, seed=1)
         player.search(game)
-        by_move = dict(zip(player.result.moves.tolist(), player.result.prior_q.tolist(), strict=True))
+        by_move = dict(zip(player.result.moves.tolist(), player.result.prior.tolist(), strict=True))
         for candidate in player.candidates(game):
             h = by_move[candidate.move]
             is_own = settings is PUCT or game.to_play == BLACK
@@ -124,12 +126,3 @@ def test_it_may_be_asked_for_during_a_search():
     assert counts == sorted(counts)
     assert 0 < counts[0] < 1_000
     assert player.statistics(game_after("C3")) is None  # another position
-
-
-def test_trees_of_several_threads_are_added_up():
-    resources = Resources(workers=2, root_parallel=True)
-    player, game = PatientSearch(SIZE, SETTINGS["mc_rave"], 200, resources=resources, seed=1), game_after("C3", "D3")
-    player.search(game)
-    told = player.statistics(game)
-    assert told.columns["visits"].sum() == 200
-    assert told.size == sum(map(nodes_in, player.trees))

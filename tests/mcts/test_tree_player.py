@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from tree_tools import (
-    SIZE,
-    at,
-    game_after,
-)
+from tree_tools import SIZE, at, game_after
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS
 from rlgo.base.budget import Budget
-from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game
 from rlgo.play.player import RESIGN
-from rlgo.search.td_search import TdSearch
 
 
 def test_reproducible_from_the_seed():
@@ -83,8 +76,3 @@ def test_no_simulations_are_none():
     budget.done = 30
     assert search.search(game_after("D4"), budget).simulations == 20
     assert budget.done == 50
-
-
-def test_a_first_phase_for_another_board_is_refused():
-    with pytest.raises(RlgoError, match="prior_search: expected one for 5x5"):
-        TreeSearch(SIZE, ALGORITHMS["heuristic_mc_rave"], 50, prior_search=TdSearch(7, simulations=10))

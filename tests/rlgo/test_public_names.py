@@ -40,6 +40,6 @@ def test_every_public_name_is_documented(package, name):
 
 @pytest.mark.parametrize("package", [rlgo, mcts, train])
 def test_other_names_are_refused(package):
-    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Rlgo'"):
-        _ = package.Rlgo
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Shogi'"):
+        _ = package.Shogi
     assert dir(package) == sorted(package.__all__)

@@ -12,6 +12,7 @@ from random_play import SIZE
 
 from rlgo.base.archive import write_archive
 from rlgo.base.errors import RlgoError
+from rlgo.base.resources import SHIPPED_PATTERNS
 from rlgo.go.board import PASS, play
 from rlgo.go.game import Game
 from rlgo.go.rules import zobrist
@@ -100,3 +101,16 @@ def test_players_are_black_in_drawings() -> None:
     assert drawn.count("X") == 2
     assert "O" not in drawn.split("Features")[0]
     assert "[---1]" in drawn
+
+
+def test_patterns_are_found_by_size_or_by_name(tmp_path: Path) -> None:
+    find = SHIPPED_PATTERNS.find
+    shipped = find("", 9)
+    assert shipped.name == "9x9.npz"
+    for name in ("9x9", "9x9.npz", "checkpoints/patterns/9x9.npz", str(shipped)):
+        assert find(name).samefile(shipped)
+    assert find("", 19) == find("", 5) == shipped
+    with pytest.raises(RlgoError, match=r"9x8: no such pattern file; "):
+        find("9x8")
+    with pytest.raises(RlgoError, match="expected a pattern file, found a folder"):
+        find(str(tmp_path))

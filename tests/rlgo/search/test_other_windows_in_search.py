@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from oracles.windows import ATARI
 from random_play import random_game, random_theta
+from tree_tools import composed
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS
@@ -63,14 +64,14 @@ def test_alpha_beta_equals_playing_both_plies(others):
 
 def test_q_rlgo_is_the_value_after_each_move(others):
     weights = random_weights(others)
-    settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n=3, prior_n_amaf=40)
+    settings = composed("heuristic_mc_rave", prior_n=3, prior_n_amaf=40)
     game = random_game(9, 1)
     search = TreeSearch(5, settings, 30, weights=weights, seed=1)
     search.genmove(game)
     values = ValueFunction(weights).afterstates(game.board)
     for e in edges_of(search.trees[0], 0):
         prior = values[25 if e.move == 0 else (e.move // 6 - 1) * 5 + e.move % 6 - 1]
-        assert e.prior_q == pytest.approx(prior, abs=0.003)
+        assert e.prior == pytest.approx(prior, abs=0.003)
 
 
 def test_td_search_learns_other_windows(others):
@@ -109,13 +110,25 @@ def test_greedy_player(others):
         assert values[move] == (max if game.to_play == BLACK else min)(values.values())
 
 
+def test_a_first_phase_whose_long_term_memory_alone_has_other_windows(others):
+    first = Dyna2(5, random_weights(others), (1,), simulations=20, apart=True, seed=1)
+    assert not first.features.others
+    search = TreeSearch(5, ALGORITHMS["heuristic_mc_rave"], 20, prior_search=first, seed=1)
+    game = random_game(4, 1)
+    assert search.search(game).simulations == 20
+    values = ValueFunction(first.value_weights()).afterstates(game.board)
+    for e in edges_of(search.trees[0], 0):
+        prior = values[25 if e.move == 0 else (e.move // 6 - 1) * 5 + e.move % 6 - 1]
+        assert e.prior == pytest.approx(prior, abs=0.003)
+
+
 def test_a_first_phase_with_other_windows_leaves_nothing_to_compile(monkeypatch, others):
     """The kernels of the tree search are compiled for the tables that it will search with."""
     first = TdSearch(5, (1, 2), 20, windows=others, seed=1)
     search = TreeSearch(5, ALGORITHMS["heuristic_mc_rave"], 20, prior_search=first, seed=1)
     used = []
     task = search._task
-    monkeypatch.setattr(search, "_task", lambda komi: (used.append(search.knowledge.table), task(komi))[1])
+    monkeypatch.setattr(search, "_task", lambda komi: (used.append(search.models.table), task(komi))[1])
     search.warm_up()
     assert search.search(random_game(4, 1)).simulations == 20
     assert len(used) > 1

@@ -5,16 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles.naive import NaiveBoard, from_core, to_core
-from tree_tools import (
-    SIZE,
-    TO_THE_END,
-    game_after,
-    path_of,
-    set_root,
-)
+from tree_tools import SIZE, TO_THE_END, composed, game_after, path_of, set_root
 
 from mcts.player import TreeSearch
-from mcts.rave import (
+from mcts.policies.rave import (
+    Rave,
+    Schedule,
     beta_of,
     combine,
     exact_minimum_mse_beta,
@@ -22,7 +18,6 @@ from mcts.rave import (
     minimum_mse_beta,
     minimum_mse_value,
 )
-from mcts.settings import ALGORITHMS, RaveSchedule, Settings
 from mcts.tree import edges_of, nodes_in
 from rlgo.go.board import PASS
 from rlgo.go.game import Game
@@ -51,18 +46,19 @@ def test_the_minimum_mse_schedule_minimises_the_error(q_amaf):
 
 
 def test_what_is_not_there_has_no_weight():
-    for schedule in RaveSchedule:
-        settings = Settings(schedule=schedule, rave_k=1000.0, rave_bias=0.05)
+    for schedule in Schedule:
+        settings = Rave(schedule=schedule, k=1000.0, bias=0.05)
         beta_s = hand_selected_beta(50.0, 1000.0)
         assert beta_of(settings, beta_s, 3.0, 0.0, 0.0) == 0.0
         assert beta_of(settings, beta_s, 0.0, 7.0, 0.4) == 1.0
-        assert 0 < beta_of(settings, beta_s, 3.0, 7.0, 0.4) < 1
+        beta = beta_of(settings, beta_s, 3.0, 7.0, 0.4)
+        assert beta == 1 if schedule == Schedule.AMAF else 0 < beta < 1
     assert combine(0.2, 0.6, 0.25) == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.02, 0.5])
 def test_the_minimum_mse_value_multiplied_out(bias):
-    settings = Settings(schedule=RaveSchedule.MINIMUM_MSE, rave_bias=bias)
+    settings = Rave(schedule=Schedule.MINIMUM_MSE, bias=bias)
     statistics = [(3.0, 1.0, 7.0, 4.5), (0.0, 0.0, 5.0, 2.0), (9.0, 9.0, 0.0, 0.0), (800.0, 90.0, 999.0, 400.0)]
     for n, w, n_amaf, w_amaf in statistics:
         q, q_amaf = w / max(n, 1.0), w_amaf / max(n_amaf, 1.0)
@@ -72,9 +68,9 @@ def test_the_minimum_mse_value_multiplied_out(bias):
 
 def test_the_two_readings_of_k():
     """The AMAF value and the MC value weigh the same after k visits of the position, or after k of the move."""
-    by_state, by_action = RaveSchedule.HAND_SELECTED, RaveSchedule.HAND_SELECTED_ACTION
+    by_state, by_action = Schedule.HAND_SELECTED, Schedule.HAND_SELECTED_ACTION
     beta_s = hand_selected_beta(100.0, 100.0)
-    state, action = (Settings(schedule=schedule, rave_k=100.0) for schedule in (by_state, by_action))
+    state, action = (Rave(schedule=schedule, k=100.0) for schedule in (by_state, by_action))
     assert beta_of(state, beta_s, 10.0, 7.0, 0.4) == pytest.approx(0.5)
     assert beta_of(action, beta_s, 10.0, 7.0, 0.4) == pytest.approx((100 / (3 * 10 + 100)) ** 0.5)
     assert beta_of(action, beta_s, 100.0, 7.0, 0.4) == pytest.approx(0.5)
@@ -154,7 +150,7 @@ class Recorder:
     [("mc_rave", 1, False), ("mc_rave", 1, True), ("uct_rave", 3, False), ("rave", 1, False), ("rave", 1, True)],
 )
 def test_every_statistic_equals_what_the_simulations_say(name, expand_after, amaf_own):
-    settings = ALGORITHMS[name]._replace(expand_after=expand_after, amaf_own=amaf_own)
+    settings = composed(name, expand_after=expand_after, amaf_own=amaf_own)
     search = TreeSearch(SIZE, settings, 1, default_policy=TO_THE_END, seed=3)
     recorder = Recorder(search, game_after("C3", "B2", "D2"), 120)
     expected, seen = recorder.statistics(expand_after, amaf_own), set()

@@ -6,11 +6,11 @@ import sys
 
 import numpy as np
 import pytest
-from tree_tools import SIZE, game_after
+from tree_tools import SIZE, composed, game_after
 
-from mcts.network import Network, read_description
+from mcts import Outside, OutsideValue, Value
+from mcts.outside.onnx import OnnxNetwork, read_description
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS
 from rlgo.base.errors import RlgoError
 from rlgo.features.planes import apply_symmetry, planes
 from rlgo.go.positions import Positions
@@ -27,7 +27,7 @@ def positions():
 
 
 def test_a_network_is_what_numpy_computes(tmp_path):
-    network = Network(save_network(tmp_path / "net.onnx", metadata={**METADATA, "rlgo.ownership": "ownership"}))
+    network = OnnxNetwork(save_network(tmp_path / "net.onnx", metadata={**METADATA, "rlgo.ownership": "ownership"}))
     answer = network(positions())
     logits, value, ownership = by_hand(planes(positions(), ("stones", "color")), SIZE, 3)
     np.testing.assert_allclose(answer["logits"], logits, atol=1e-5)
@@ -51,7 +51,7 @@ def test_a_toml_file_beside_it_comes_first(tmp_path, view, kind, expected):
     file = save_network(tmp_path / "net.onnx", metadata=None)
     beside = f'planes = "stones+color"\nvalue = "value"\nvalue_view = "{view}"\nvalue_range = "{kind}"\n'
     (tmp_path / "net.toml").write_text(beside)
-    answer = Network(file)(positions())
+    answer = OnnxNetwork(file)(positions())
     assert set(answer) == {"value"}
     _, value, _ = by_hand(planes(positions(), ("stones", "color")), SIZE, 3)
     black = np.array([False, True, False])
@@ -61,13 +61,13 @@ def test_a_toml_file_beside_it_comes_first(tmp_path, view, kind, expected):
 def test_symmetries_are_averaged(tmp_path):
     """With all eight, a turned position has the turned policy, ownership and the same value."""
     file = save_network(tmp_path / "net.onnx", metadata={**METADATA, "rlgo.ownership": "ownership"})
-    network = Network(file, symmetries=8)
+    network = OnnxNetwork(file, symmetries=8)
     one, turned = network(Positions.of(game_after("B1", "D5"))), network(Positions.of(game_after("A2", "E4")))
     transposed = 4
     np.testing.assert_allclose(apply_symmetry(one["policy"], transposed), turned["policy"], atol=1e-6)
     np.testing.assert_allclose(apply_symmetry(one["ownership"], transposed), turned["ownership"], atol=1e-6)
     np.testing.assert_allclose(one["value"], turned["value"], atol=1e-6)
-    plain = Network(file)
+    plain = OnnxNetwork(file)
     assert abs(plain(Positions.of(game_after("B1", "D5")))["value"] - turned["value"]) > 1e-3
     values = []
     for g in range(8):
@@ -78,19 +78,19 @@ def test_symmetries_are_averaged(tmp_path):
 
 def test_a_network_with_a_fixed_batch(tmp_path):
     fixed, free = save_network(tmp_path / "two.onnx", batch=2), save_network(tmp_path / "any.onnx")
-    for name, array in Network(free)(positions()).items():
-        np.testing.assert_allclose(Network(fixed)(positions())[name], array, atol=1e-6)
+    for name, array in OnnxNetwork(free)(positions()).items():
+        np.testing.assert_allclose(OnnxNetwork(fixed)(positions())[name], array, atol=1e-6)
 
 
 def test_in_a_search(tmp_path):
-    network = Network(save_network(tmp_path / "net.onnx"))
-    settings = ALGORITHMS["puct"]._replace(playouts=False)
+    network = OnnxNetwork(save_network(tmp_path / "net.onnx"))
+    settings = composed("puct", prior=Outside(), leaf=Value(OutsideValue()))
     result = TreeSearch(SIZE, settings, 200, evaluator=network, seed=1).search(game_after("C3"))
     assert result.simulations == 200
-    big = Network(save_network(tmp_path / "big.onnx", size=7))
+    big = OnnxNetwork(save_network(tmp_path / "big.onnx", size=7))
     with pytest.raises(RlgoError, match=r"big.onnx: its input has shape .*7, 7\]: expected 3 planes .* of 5x5"):
         TreeSearch(SIZE, settings, 200, evaluator=big, seed=1).search(game_after("C3"))
-    seven = Network(save_network(tmp_path / "planes.onnx", n_planes=7))
+    seven = OnnxNetwork(save_network(tmp_path / "planes.onnx", n_planes=7))
     with pytest.raises(RlgoError, match="expected 3 planes"):
         TreeSearch(SIZE, settings, 200, evaluator=seven, seed=1).search(game_after("C3"))
 
@@ -125,14 +125,14 @@ def test_bad_files(tmp_path, monkeypatch):
         (other, "no output p; its outputs are policy, value, ownership"),
     ):
         with pytest.raises(RlgoError) as error:
-            Network(file)
+            OnnxNetwork(file)
         assert message in str(error.value)
         assert "\n" not in str(error.value)
     (tmp_path / "silent.toml").write_text("planes = ")
     with pytest.raises(RlgoError, match=r"silent.toml: not valid TOML"):
-        Network(silent)
+        OnnxNetwork(silent)
     with pytest.raises(RlgoError, match="symmetries = 9"):
-        Network(silent, symmetries=9)
+        OnnxNetwork(silent, symmetries=9)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(RlgoError, match=r"needs onnxruntime, which is not installed: pip install 'rlgo\[onnx\]'"):
-        Network(silent)
+        OnnxNetwork(silent)

@@ -1,4 +1,4 @@
-"""A network of ours in a search: its policy in H, its value in V, and when it is asked."""
+"""A network of ours in a search: its policy as a prior, its value in leaves, and when it is asked."""
 
 from __future__ import annotations
 
@@ -7,28 +7,31 @@ from operator import attrgetter
 import numpy as np
 import pytest
 from network_files import random_network
-from tree_tools import SIZE, PatientSearch, game_after, random_weights, replayed, set_root, value_index
+from tree_tools import SIZE, PatientSearch, composed, game_after, random_weights, replayed, set_root, value_index
 
+from mcts import CorrectedValue, Flat, Handcrafted, LearnedValue, Mixture, Network, NetworkValue, Rave, Rlgo, Stage, Sum
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, ActionValue, Heuristic, Resources, Settings, Use
-from mcts.tree import edges_of, nodes_in
+from mcts.priors import Outside
+from mcts.settings import Resources, Search
+from mcts.tree import NO_PRIOR, edges_of, nodes_in
 from rlgo.base.errors import RlgoError
 from rlgo.features.planes import planes
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
 from rlgo.learning.value import ValueFunction, sigma
-from rlgo.moves.patterns import load_patterns
 from rlgo.network.architecture import KINDS
 from rlgo.network.conv_network import ConvNetwork
 
 WEIGHTS = random_weights()
 LOUD = {name: 8 * a for name, a in random_network().parameters._asdict().items() if name in ("policy", "pass_move")}
 NETWORK = ConvNetwork(random_network().parameters._replace(**LOUD))
-SETTINGS = ALGORITHMS["mc_rave"]._replace(prior_n=3, prior_n_amaf=40, network_after=1)
+SETTINGS = composed("mc_rave", prior=Network(), leaf=Mixture(0.5, NetworkValue()), prior_n=3, prior_n_amaf=40)
+ADDED = SETTINGS._replace(prior=(Stage(Sum(Rlgo(), Network())),), leaf=Mixture(0.5, CorrectedValue(0.7, 0.4)))
+WIDE = Rave(c=5.0, prior_n_amaf=0)  # tries many actions, and has no H in their values
 GAMES = [("C3", "B2"), ("C3", "B2", "D4"), ()]
 
 
-def search_of(settings: Settings = SETTINGS, simulations: int = 30, **others) -> TreeSearch:
+def search_of(settings: Search = SETTINGS, simulations: int = 30, **others) -> TreeSearch:
     return PatientSearch(SIZE, settings, simulations, weights=WEIGHTS, evaluator=NETWORK, seed=1, **others)
 
 
@@ -40,8 +43,7 @@ def naive_x(game: Game, moves: list[int]) -> dict[int, float]:
     """x of moves, by Python: scale log(n P) - shift over the actions of the node."""
     logits = NETWORK.outputs(planes(game, KINDS)).logits[0].astype(np.float64)[[value_index(p) for p in moves]]
     log_p = logits - np.log(np.exp(logits).sum())
-    s = SETTINGS
-    return {p: s.policy_scale * (log_p[i] + np.log(len(moves))) - s.policy_shift for i, p in enumerate(moves)}
+    return {p: 0.4 * (log_p[i] + np.log(len(moves))) - 0.4 for i, p in enumerate(moves)}
 
 
 def value_of(game: Game) -> float:
@@ -55,8 +57,7 @@ def test_the_value_of_a_move_follows_from_its_probability(moves):
     game = game_after(*moves)
     sign = 1 if game.to_play == BLACK else -1
     values = ValueFunction(WEIGHTS).afterstates(game.board)
-    alone, added = search_of(), search_of(SETTINGS._replace(heuristic=Heuristic.RLGO))
-    assert (alone.settings.heuristic, added.settings.heuristic) == (Heuristic.NETWORK, Heuristic.RLGO_NETWORK)
+    alone, added = search_of(), search_of(ADDED)
     for search in (alone, added):
         set_root(search, game)
     edges = edges_of(alone.trees[0], 0)
@@ -70,27 +71,6 @@ def test_the_value_of_a_move_follows_from_its_probability(moves):
         assert e.w_amaf / 40 == pytest.approx(sigma(expected), abs=1e-3)
 
 
-def test_patterns_have_their_part_in_the_policy():
-    """P ~ P_network^m P_patterns^(1 - m)."""
-    game, m, patterns = game_after("C3", "B2"), 0.25, load_patterns("9x9")
-    settings = SETTINGS._replace(heuristic=Heuristic.PATTERNS, network_policy=m)
-    search = search_of(settings, patterns=patterns)
-    set_root(search, game)
-    edges = edges_of(search.trees[0], 0)
-    moves = edges.move.tolist()
-    (by_patterns,) = patterns.probabilities([game.board], game.moves[-2][1])
-    s, x = SETTINGS, naive_x(game, moves)
-    log_p = np.array([
-        m * (x[p] + s.policy_shift) / s.policy_scale + (1 - m) * np.log(by_patterns[p]) for p in moves
-    ])  # fmt: skip
-    log_p -= np.log(np.exp(log_p).sum())
-    expected = 1 / (1 + np.exp(-s.policy_scale * (log_p + np.log(len(moves))) + s.policy_shift))
-    np.testing.assert_allclose(edges.w_amaf / 40, expected, atol=1e-3)
-    alone = search_of(settings._replace(network_policy=1.0), patterns=patterns)
-    set_root(alone, game)
-    assert np.abs(edges_of(alone.trees[0], 0).w_amaf / 40 - expected).max() > 0.02
-
-
 def test_new_nodes_are_asked_about_at_once_with_their_last_moves():
     game, search = game_after("C3", "B2"), search_of()
     set_root(search, game)
@@ -98,64 +78,56 @@ def test_new_nodes_are_asked_about_at_once_with_their_last_moves():
     tree, checked = search.trees[0], 0
     for e in edges_of(tree, 0):
         if e.child >= 0 and e.move != PASS:
-            assert tree.prior_kind[e.child] == Heuristic.NETWORK
+            assert tree.stage[e.child] == 1
             then, below = replayed(game, [int(e.move)]), edges_of(tree, int(e.child))
             xs = naive_x(then, below.move.tolist())
             for edge in below:
-                assert edge.prior_q == pytest.approx(sigma(-xs[edge.move]), abs=0.003)  # White is to play
+                assert edge.prior == pytest.approx(sigma(-xs[edge.move]), abs=0.003)  # White is to play
                 checked += 1
     assert checked > 20
 
 
 def test_it_is_asked_once_a_node_has_the_visits():
-    """Until then the prior is that of the heuristic, of which nothing is left afterwards."""
-    game = game_after("C3", "B2")
-    search = search_of(SETTINGS._replace(heuristic=Heuristic.HANDCRAFTED, network_after=6, c=0.5))
-    assert search.settings.earlier_heuristic == Heuristic.HANDCRAFTED
+    """Until then the prior is that of an earlier stage, of which nothing is left afterwards."""
+    game, stages = game_after("C3", "B2"), (Stage(Handcrafted()), Stage(Network(), 6))
+    search = search_of(SETTINGS._replace(prior=stages, policy=SETTINGS.policy._replace(c=0.5)))
     set_root(search, game)
     tree, kinds = search.trees[0], set()
-    assert tree.prior_kind[0] == Heuristic.NETWORK  # the root is asked about first
+    assert tree.stage[0] == 2  # the root is asked about first
     for simulations in (60, 400):
         search.simulate(game, simulations)
         for e in edges_of(tree, 0):
-            if e.child < 0 or e.move == PASS or tree.prior_kind[e.child] == Heuristic.NONE:
+            if e.child < 0 or e.move == PASS or tree.stage[e.child] == NO_PRIOR:
                 continue
             below = edges_of(tree, int(e.child))
-            kind, visits = int(tree.prior_kind[e.child]), int((below.n - 3).sum())
+            kind, visits = int(tree.stage[e.child]), int((below.n - 3).sum())
             kinds.add((kind, visits >= 6))
-            if kind != Heuristic.NETWORK:
-                assert tree.correction[e.child] == 0
+            assert e.n - 5 <= visits <= e.n - 3  # of its first simulations, one or two may have ended before it
+            assert np.isnan(tree.correction[e.child]) == (kind == 1)
+            if kind == 1:
                 continue
             xs = naive_x(replayed(game, [int(e.move)]), below.move.tolist())
             for edge in below:
                 h = sigma(-xs[edge.move])
-                assert edge.prior_q == pytest.approx(h, abs=0.003)
+                assert edge.prior == pytest.approx(h, abs=0.003)
                 if edge.n_amaf == 40:
                     assert edge.w_amaf / 40 == pytest.approx(h, abs=1e-3)
-    assert kinds == {(Heuristic.HANDCRAFTED, False), (Heuristic.NETWORK, True)}
+    assert kinds == {(1, False), (2, True)}
 
 
-@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
-@pytest.mark.parametrize("heuristic", [Heuristic.NONE, Heuristic.RLGO])
-def test_it_tells_how_far_off_v_is(share, heuristic):
-    game, tempo = game_after("C3"), 0.7
-    settings = SETTINGS._replace(network_value=share, leaf_value=0.5, leaf_tempo=tempo, heuristic=heuristic)
-    search = search_of(settings)
+@pytest.mark.parametrize(("settings", "share"), [(SETTINGS, 1.0), (ADDED, 0.4)])
+def test_it_tells_how_far_off_v_is(settings, share):
+    game, search = game_after("C3"), search_of(settings)
     set_root(search, game)
-    x = logit(float(ValueFunction(WEIGHTS).value(game.board)))
-    x = 0.0 if share == 1 and heuristic == Heuristic.NONE else x  # it needs no weights, and has none
-    expected = share * (logit(value_of(game)) - (x - tempo))  # White is to play
-    assert search.trees[0].correction[0] == pytest.approx(expected, abs=1e-3)
-    assert (abs(expected) > 0.1) == (share > 0)
+    # White is to play, so the tempo is subtracted. Without weights, V is the network's.
+    x = 0.0 if search.value_weights() is None else logit(float(ValueFunction(WEIGHTS).value(game.board))) - 0.7
+    assert (x == 0) == (settings is SETTINGS)
+    assert search.trees[0].correction[0] == pytest.approx(share * (logit(value_of(game)) - x), abs=1e-3)
 
 
-def test_without_playouts_its_value_is_backed_up():
-    """PUCT by a network alone, which needs no weights: after 1 visit, Q is V of the position after the move."""
-    settings = ALGORITHMS["puct"]._replace(
-        heuristic=Heuristic.NONE, playouts=False, network_value=1.0, network_after=1, c_puct=5.0
-    )
-    search = PatientSearch(SIZE, settings, 12, evaluator=NETWORK, seed=1)
-    assert search._weights is None
+def test_its_value_is_backed_up():
+    """With a share of 1, and without weights: after 1 visit, Q is V of the position after the move."""
+    search = search_of(SETTINGS._replace(policy=WIDE, leaf=Mixture(1.0, NetworkValue())))
     game = game_after("C3", "B2")
     search.search(game)
     once = [e for e in edges_of(search.trees[0], 0) if e.n == 1 and e.move != PASS]
@@ -166,10 +138,9 @@ def test_without_playouts_its_value_is_backed_up():
 
 def test_a_leaf_is_corrected_like_the_nearest_node_that_was_asked_about():
     """With the network at the root alone, V of each leaf is that of the weights plus what is off at the root."""
-    settings = ALGORITHMS["puct"]._replace(
-        heuristic=Heuristic.NONE, playouts=False, network_value=0.5, network_after=1000, c_puct=5.0
-    )
-    search, game = search_of(settings, 12), game_after("C3", "B2")
+    at_the_root = (Stage(Sum(Rlgo(), Network()), 1000),)
+    search = search_of(ADDED._replace(policy=WIDE, prior=at_the_root, leaf=Mixture(1.0, CorrectedValue())))
+    game = game_after("C3", "B2")
     search.search(game)
     off, weighed = float(search.trees[0].correction[0]), ValueFunction(WEIGHTS)
     once = [e for e in edges_of(search.trees[0], 0) if e.n == 1 and e.move != PASS]
@@ -181,7 +152,7 @@ def test_a_leaf_is_corrected_like_the_nearest_node_that_was_asked_about():
 
 
 def test_threads_have_scratch_of_their_own():
-    search = search_of(SETTINGS._replace(leaf_value=0.5), 200, resources=Resources(workers=2))
+    search = search_of(simulations=200, resources=Resources(workers=2))
     one, two = (workspace.network for workspace in search.threads.workspaces)
     for path in ("layers.x", "position.boards", "tools.marks", "tools.ladders.boards"):
         a, b = (attrgetter(path)(network.scratch) for network in (one, two))
@@ -191,26 +162,15 @@ def test_threads_have_scratch_of_their_own():
     assert nodes_in(search.trees[0]) > 10
 
 
-def test_a_search_without_a_network_has_none_of_its_types():
-    search = TreeSearch(SIZE, ALGORITHMS["mc_rave"], 1, seed=1)
-    assert search.knowledge.network is None
-    assert search.threads.workspaces[0].network is None
-
-
 def test_what_cannot_be_combined_with_a_network():
     with pytest.raises(
         RlgoError, match="evaluator: cannot be combined with a network of rlgo's own; see network_value"
     ):
-        search_of(SETTINGS._replace(evaluator=Use.VALUE))
+        search_of(SETTINGS._replace(prior=(Stage(Outside()),)))
     with pytest.raises(RlgoError, match="evaluator: cannot be combined with flat Monte-Carlo"):
-        search_of(Settings(ActionValue.FLAT))
+        search_of(Search(Flat()))
     with pytest.raises(RlgoError, match="expected weights for 5x5"):
-        TreeSearch(SIZE, SETTINGS._replace(leaf_value=0.5), 1, evaluator=NETWORK)
-
-
-def test_a_prior_that_could_not_be_removed_again_is_not_given_first():
-    by_grandparent = SETTINGS._replace(heuristic=Heuristic.GRANDFATHER, network_after=8)
-    assert search_of(by_grandparent).settings.network_after == 1
+        TreeSearch(SIZE, SETTINGS._replace(leaf=Mixture(0.5, LearnedValue())), 1, evaluator=NETWORK)
 
 
 def test_what_it_says_about_the_root_is_shown():

@@ -1,24 +1,16 @@
-"""The heuristics that initialise new nodes."""
+"""Prior knowledge of new nodes, and the values of a first search."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from tree_tools import (
-    SIZE,
-    TO_THE_END,
-    at,
-    game_after,
-    path_of,
-    random_weights,
-    set_root,
-    value_index,
-)
+from tree_tools import SIZE, TO_THE_END, at, composed, game_after, path_of, random_weights, set_root, value_index
 
-from mcts.heuristic import q_rlgo
+from mcts import Even, Grandfather, Mogo
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, Heuristic, Resources
-from mcts.tree import Tree, edges_of, nodes_in
+from mcts.priors.rlgo import q_rlgo
+from mcts.settings import ALGORITHMS, Resources
+from mcts.tree import NO_PRIOR, Tree, edges_of, nodes_in
 from rlgo.base.budget import Budget
 from rlgo.base.errors import RlgoError
 from rlgo.go.game import Game
@@ -28,7 +20,7 @@ from rlgo.search.td_search import TdSearch
 
 def test_q_rlgo_is_the_value_after_each_move():
     w = random_weights()
-    settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n=3, prior_n_amaf=40)
+    settings = composed("heuristic_mc_rave", prior_n=3, prior_n_amaf=40)
     for game in (game_after("C3"), game_after("C3", "B2", "C2", "B3", "B4", "A2")):
         search = TreeSearch(SIZE, settings, 1, weights=w, seed=1)
         set_root(search, game)
@@ -54,26 +46,30 @@ def test_q_rlgo_of_a_batch():
         q_rlgo(w, [Game(9).board])
 
 
-def test_the_other_heuristics():
+def test_an_even_prior_is_a_half_everywhere():
     game = game_after("C3", "B2", "D2")
-    even = TreeSearch(SIZE, ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.EVEN, prior_n=2), 40, seed=1)
+    even = TreeSearch(SIZE, composed("mc_rave", prior=Even(), prior_n=2), 40, seed=1)
     even.search(game)
     tree = even.trees[0]
-    below = edges_of(tree, int(np.flatnonzero(tree.prior_kind[1 : nodes_in(tree)])[0]) + 1)
+    below = edges_of(tree, int(np.flatnonzero(tree.stage[1 : nodes_in(tree)])[0]) + 1)
     assert (below.n >= 2).all()
     assert (below.n_amaf >= 50).all()
     assert (below.w[below.n == 2] == 1.0).all()
 
-    # MoGo's: White's stone at C2 puts D2 into atari; saving it is worth 1 to Black, all else 1/2.
+
+def test_mogos_candidates_are_certain_wins():
+    """White's stone at C2 puts D2 into atari; saving it is worth 1 to Black, all else 1/2."""
     game = game_after("D2", "D1", "A5", "E2", "B5", "C2")
-    mogo = TreeSearch(SIZE, ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.MOGO, prior_n_amaf=10), 1, seed=1)
+    mogo = TreeSearch(SIZE, composed("mc_rave", prior=Mogo(), prior_n_amaf=10), 1, seed=1)
     set_root(mogo, game)
     h = {int(e.move): e.w_amaf / 10 for e in edges_of(mogo.trees[0], 0)}
     assert {p for p, v in h.items() if v != 0.5} == {at("D3")}
     assert h[at("D3")] == 1.0
 
-    # The grandfather's: a new node of depth 2 begins with the root's values.
-    settings = ALGORITHMS["mcts_greedy"]._replace(heuristic=Heuristic.GRANDFATHER, prior_n=1, prior_n_amaf=0)
+
+def test_the_grandfathers_values_are_those_two_plies_earlier():
+    """A new node of depth 2 begins with the root's values."""
+    settings = composed("mcts_greedy", prior=Grandfather(), prior_n=1)
     grand = TreeSearch(SIZE, settings, 1, default_policy=TO_THE_END, seed=5)
     game, checked = game_after("C3"), 0
     set_root(grand, game)
@@ -98,7 +94,7 @@ def test_the_other_heuristics():
 def test_two_phases_with_tree_search():
     """The short-term value of a TD search is the prior."""
     first = TdSearch(SIZE, (1, 2), 50, seed=1)
-    settings = ALGORITHMS["heuristic_mc_rave"]._replace(prior_n=1, prior_n_amaf=20)
+    settings = composed("heuristic_mc_rave", prior_n=1, prior_n_amaf=20)
     both = TreeSearch(SIZE, settings, 1, prior_search=first, seed=1)
     game = game_after("C3", "B3")
     both.search(game)
@@ -132,13 +128,13 @@ def moves_to_a_node_without_prior(tree: Tree) -> tuple[int, int]:
         for move in edges_of(tree, 0)
         if move.child >= 0
         for reply in edges_of(tree, int(move.child))
-        if reply.child >= 0 and tree.prior_kind[reply.child] == Heuristic.NONE
+        if reply.child >= 0 and tree.stage[reply.child] == NO_PRIOR
     )
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_node_gets_its_prior_once_and_when_it_is_needed(workers):
-    settings = ALGORITHMS["heuristic_mc_rave"]._replace(c=1.0, prior_n=3, prior_n_amaf=40)  # a broad tree
+    settings = composed("heuristic_mc_rave", c=1.0, prior_n=3, prior_n_amaf=40)  # a broad tree
     search = TreeSearch(SIZE, settings, 300, weights=random_weights(), resources=Resources(workers=workers), seed=1)
     game = game_after("C3")
     for _ in range(3):  # the second and third root are nodes that lack a prior until then
@@ -147,7 +143,7 @@ def test_a_node_gets_its_prior_once_and_when_it_is_needed(workers):
         arrived = {0: int(edges_of(tree, 0).n.sum()) - 3 * len(edges_of(tree, 0))}
         for node in range(nodes_in(tree)):  # parents come before their children
             edges = edges_of(tree, node)
-            c = 3 if tree.prior_kind[node] else 0
+            c = 3 if tree.stage[node] else 0
             own = edges.n - c
             assert (own >= 0).all()
             assert (edges.n_amaf >= 40 * c / 3).all()

@@ -1,4 +1,4 @@
-"""The handcrafted heuristic."""
+"""Handcrafted values, alone and added to learned ones."""
 
 from __future__ import annotations
 
@@ -6,18 +6,11 @@ import math
 
 import pytest
 from oracles.naive import neighbourhood as naive_neighbourhood
-from tree_tools import (
-    SIZE,
-    at,
-    game_after,
-    random_weights,
-    set_root,
-    value_index,
-)
+from tree_tools import SIZE, at, composed, game_after, random_weights, set_root, value_index
 
-from mcts.handcrafted import judge
+from mcts import Handcrafted, Rlgo, Sum
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, Heuristic
+from mcts.priors.handcrafted import judge
 from mcts.tree import edges_of
 from rlgo.go.board import BLACK
 from rlgo.go.game import Game
@@ -29,7 +22,7 @@ def judged(game: Game, vertex: str) -> float:
     return float(judge(game.board, at(vertex), mogo_patterns()))
 
 
-def test_the_handcrafted_heuristic_by_hand():
+def test_handcrafted_values_by_hand():
     # White's stone at C2 has put Black's D2 into atari; D3 saves it (two liberties), and is next to no other atari.
     game = game_after("D2", "D1", "A5", "E2", "B5", "C2")
     stones = {(p // 6 - 1, p % 6 - 1): int(game.board.color[p]) for p in range(6, 36) if game.board.color[p] in (1, 2)}
@@ -55,9 +48,7 @@ def test_the_handcrafted_heuristic_by_hand():
     game = game_after("A4", "A3", "E4", "E1")
     pattern = 0.7 if mogo_patterns()[neighbourhood(game.board, at("B3"))] & BLACK else 0.0
     assert judged(game, "B3") == pytest.approx(-0.4 + 0.4 + 0.2 + pattern)
-    search = TreeSearch(
-        SIZE, ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.HANDCRAFTED, prior_n_amaf=100), 1, seed=1
-    )
+    search = TreeSearch(SIZE, composed("mc_rave", prior=Handcrafted(), prior_n_amaf=100), 1, seed=1)
     for other in (game, game_after("D2", "D1", "A5")):  # Black to play; White
         set_root(search, other)
         sign = 1 if other.to_play == BLACK else -1
@@ -66,7 +57,7 @@ def test_the_handcrafted_heuristic_by_hand():
             assert e.w_amaf / e.n_amaf == pytest.approx(sigma(x), abs=1e-3)
     # Both: added to phi . theta.
     w = random_weights()
-    settings = ALGORITHMS["mc_rave"]._replace(heuristic=Heuristic.BOTH, prior_n_amaf=100)
+    settings = composed("mc_rave", prior=Sum(Rlgo(), Handcrafted()), prior_n_amaf=100)
     search = TreeSearch(SIZE, settings, 1, weights=w, seed=1)
     set_root(search, game)
     values = ValueFunction(w).afterstates(game.board)

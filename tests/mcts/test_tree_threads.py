@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tree_tools import (
-    SIZE,
-    TO_THE_END,
-    PatientSearch,
-    assert_consistent,
-    game_after,
-)
+from tree_tools import SIZE, TO_THE_END, PatientSearch, assert_consistent, game_after
 
 from mcts.player import TreeSearch
 from mcts.settings import ALGORITHMS, Resources

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
-from tree_tools import (
-    SIZE,
-    flat_tree,
-    game_after,
-)
+from tree_tools import SIZE, composed, flat_tree, game_after
 
-from mcts.flat import choose_flat
 from mcts.player import TreeSearch
+from mcts.policies import Flat, flat
 from mcts.settings import ALGORITHMS
-from mcts.tree import statistic
-from rlgo.compiler.jit import make_rng
+from mcts.tree import Tree, statistic
+from rlgo.compiler.jit import interpreted, make_rng
 from rlgo.go.board import BLACK, WHITE
 from rlgo.go.game import Game
+
+
+class Scratch(NamedTuple):
+    """What the policy uses of a workspace."""
+
+    rng: np.ndarray
+
+
+def choose_flat(color: int, temperature: float, pruning: float, tree: Tree, rng: np.ndarray) -> int:
+    """The action by the tree policy in plain Python."""
+    return int(interpreted(flat.select)(Flat(temperature, pruning), 0, color, tree, Scratch(rng)))
 
 
 def test_pruning_drops_what_is_surely_worse():
@@ -52,9 +61,8 @@ def test_a_low_temperature_is_greedy():
 
 def test_pruning_spends_simulations_on_what_is_left():
     game = Game(SIZE, 0.5)
-    settings = ALGORITHMS["mc"]
-    result = TreeSearch(SIZE, settings._replace(pruning=2), 4000, seed=1).search(game)
-    even = TreeSearch(SIZE, settings, 4000, seed=1).search(game)
+    result = TreeSearch(SIZE, composed("mc", pruning=2), 4000, seed=1).search(game)
+    even = TreeSearch(SIZE, ALGORITHMS["mc"], 4000, seed=1).search(game)
     assert np.ptp(even.visits) <= 1 < 20 < np.ptp(result.visits)
     assert result.visits[0] > result.visits[-1]
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
-from tree_tools import (
-    SIZE,
-    game_after,
-)
+from tree_tools import SIZE, game_after
 
 from mcts.player import TreeSearch
+from mcts.policies.ucb1 import ucb1
 from mcts.settings import ALGORITHMS
-from mcts.uct import ucb1
 
 
 def test_ucb1_by_hand():

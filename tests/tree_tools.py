@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mcts.player import TreeSearch
+from mcts.priors.stages import Stage
+from mcts.settings import ALGORITHMS, Search
 from mcts.tree import Tree, add_root, edges_of, new_tree, nodes_in, statistic
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights
 from rlgo.go.board import PASS
 from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game
+from rlgo.go.positions import Positions
 from rlgo.moves.rollout import UNIFORM, DefaultPolicy
 
 SIZE = 5
@@ -22,6 +27,18 @@ class PatientSearch(TreeSearch):
 
     def is_decided(self, left: int) -> bool:  # noqa: ARG002, the base class decides by it
         return False
+
+
+def composed(name: str, **changed: Any) -> Search:
+    """An algorithm, changed: in what it is composed of, or in a parameter of its tree policy.
+
+    prior : stages, or one prior for all visits
+    """
+    search = ALGORITHMS[name]
+    if type(changed.get("prior", ())) is not tuple:
+        changed["prior"] = (Stage(changed["prior"]),)
+    own = {key: changed.pop(key) for key in search.policy._fields if key in changed}
+    return search._replace(policy=search.policy._replace(**own), **changed)
 
 
 def at(vertex: str) -> int:
@@ -61,6 +78,14 @@ def random_weights(seed: int = 1, liberties: tuple[str, ...] = ()) -> Weights:
     theta = np.random.default_rng(seed).normal(0, 0.2, features.n_weights + 1).astype(np.float32)
     theta[0] = 0
     return Weights(features, theta)
+
+
+def by_hash(positions: Positions) -> dict[str, np.ndarray]:
+    """An evaluator: a policy and a value that differ by position; values are exact in the units of the tree."""
+    hashes = positions.arrays.boards["hash"].astype(np.uint64)
+    rows = [np.random.default_rng(int(h)) for h in hashes]
+    policy = np.array([rng.dirichlet(np.ones(SIZE * SIZE + 1)) for rng in rows])
+    return {"policy": policy, "value": np.array([rng.integers(0, 257) / 256 for rng in rows])}
 
 
 def flat_tree(*visited: tuple[int, float]) -> Tree:

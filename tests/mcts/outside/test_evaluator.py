@@ -7,35 +7,40 @@ import threading
 import numpy as np
 import pytest
 from board_data import from_diagram
-from tree_tools import SIZE, PatientSearch, at, game_after, random_weights, replayed, set_root, value_index
+from tree_tools import (
+    SIZE,
+    PatientSearch,
+    by_hash,
+    composed,
+    game_after,
+    random_weights,
+    replayed,
+    set_root,
+    value_index,
+)
 
-from mcts.evaluator import LearnedEvaluator, evaluate, read_answers
-from mcts.handcrafted import judge
+from mcts import Handcrafted, LearnedValue, Mixture, Outside, OutsideValue, Value
+from mcts.outside.evaluator import evaluate, read_answers
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, Heuristic, Resources, Use
-from mcts.tree import edges_of, nodes_in
+from mcts.priors.handcrafted import judge
+from mcts.settings import ALGORITHMS, Resources
+from mcts.tree import WAITING, edges_of, nodes_in
 from rlgo.base.budget import Budget
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.mogo_patterns import mogo_patterns
 from rlgo.go.positions import Positions
 from rlgo.learning.value import ValueFunction, sigma
-from rlgo.moves.patterns import load_patterns
 
 N = SIZE * SIZE
 PLAIN = ALGORITHMS["mc_rave"]
+# PUCT by an evaluator: its value alone, or mixed with outcomes.
+BY_VALUE = composed("puct", prior=Outside(), leaf=Value(OutsideValue()))
+MIXED = composed("puct", prior=Outside(), leaf=Mixture(0.5, OutsideValue()))
 
 
 def uniform(positions):
     return {"policy": np.full((len(positions), N + 1), 1 / (N + 1)), "value": np.full(len(positions), 0.5)}
-
-
-def by_hash(positions):
-    """A policy and a value that differ by position; values are exact in the units of the tree."""
-    hashes = positions.arrays.boards["hash"].astype(np.uint64)
-    rows = [np.random.default_rng(int(h)) for h in hashes]
-    policy = np.array([rng.dirichlet(np.ones(N + 1)) for rng in rows])
-    return {"policy": policy, "value": np.array([rng.integers(0, 257) / 256 for rng in rows])}
 
 
 def assert_no_loss_is_left(search):
@@ -44,7 +49,7 @@ def assert_no_loss_is_left(search):
             edges = edges_of(tree, node)
             assert tree.node_visits[node] == edges.n.sum()
             assert (edges.w <= edges.n).all()
-            assert tree.prior_kind[node] != Heuristic.WAITING
+            assert tree.stage[node] != WAITING
 
 
 # ---------------------------------------------------------------------------------------------
@@ -109,7 +114,7 @@ def test_a_pass_is_among_the_moves_of_every_node():
     )
     result = search.search(game_after("C3"))
     assert result.moves[0] == PASS
-    assert result.prior_q[0] == pytest.approx(policy[N] / policy.sum(), abs=0.05)  # C3 is taken
+    assert result.prior[0] == pytest.approx(policy[N] / policy.sum(), abs=0.05)  # C3 is taken
     assert all(PASS in edges_of(search.trees[0], node).move for node in range(nodes_in(search.trees[0])))
 
 
@@ -131,7 +136,7 @@ def test_what_else_it_says_about_the_root_is_kept():
 
 def test_a_policy_becomes_h_by_the_settings():
     """H = sigma(s log(n P) - t) for the player to move, over the actions of the node, with C and C~."""
-    settings = PLAIN._replace(policy_scale=0.7, policy_shift=0.1, prior_n=3, prior_n_amaf=20)
+    settings = composed("mc_rave", prior=Outside(0.7, 0.1), prior_n=3, prior_n_amaf=20)
     for game in (game_after("C3"), game_after("C3", "B2")):
         for name in ("policy", "logits"):
 
@@ -145,7 +150,7 @@ def test_a_policy_becomes_h_by_the_settings():
             p = by_hash(Positions.of(game))["policy"][0][[value_index(int(m)) for m in root.move]]
             h = sigma_of(0.7 * np.log(len(p) * p / p.sum()) - 0.1)
             h = h if game.to_play == BLACK else 1 - h
-            np.testing.assert_allclose(root.prior_q, h, atol=2e-5)
+            np.testing.assert_allclose(root.prior, h, atol=2e-5)
             np.testing.assert_allclose(root.w, 3 * h, atol=1 / 256)
             np.testing.assert_allclose(root.w_amaf, 20 * h, atol=1 / 256)
             assert (root.n == 3).all()
@@ -158,8 +163,8 @@ def sigma_of(x):
 
 
 def test_values_of_actions_are_h_as_they_are():
-    """A copy of a built-in heuristic gives a node the same statistics. Values of actions take the place of a policy."""
-    built_in = PLAIN._replace(heuristic=Heuristic.HANDCRAFTED, prior_n=2, prior_n_amaf=30)
+    """A copy of a built-in prior gives a node the same statistics. Values of actions take the place of a policy."""
+    built_in = composed("mc_rave", prior=Handcrafted(), prior_n=2, prior_n_amaf=30)
 
     def handcrafted(positions):
         q = np.full((len(positions), N + 1), np.nan)
@@ -171,7 +176,7 @@ def test_values_of_actions_are_h_as_they_are():
         return {"q": q}
 
     game = game_after("C3")
-    plain = PLAIN._replace(prior_n=2, prior_n_amaf=30)
+    plain = composed("mc_rave", prior_n=2, prior_n_amaf=30)
     ours = PatientSearch(SIZE, built_in, 60, seed=7)
     users = PatientSearch(SIZE, plain, 60, evaluator=handcrafted, resources=Resources(batch=1), seed=7)
     roots = []
@@ -179,21 +184,21 @@ def test_values_of_actions_are_h_as_they_are():
         set_root(search, game)
         edges = edges_of(search.trees[0], 0)
         roots.append(edges[np.argsort(edges.move)])
-    for column in ("move", "n", "w", "n_amaf", "w_amaf", "prior_q"):
+    for column in ("move", "n", "w", "n_amaf", "w_amaf", "prior"):
         np.testing.assert_allclose(roots[0][column], roots[1][column][1:], atol=1e-4)  # there, a pass comes first
 
 
 def test_the_value_of_a_leaf_is_mixed_with_its_outcome():
     """Asked about one node at a time, a copy of the learned value gives the search that has it built in."""
     w, game = random_weights(), game_after("C3", "B2")
-    settings = PLAIN._replace(leaf_value=0.6, leaf_fade=0.5, evaluator=Use.VALUE)
+    ours_by, users_by = (composed("mc_rave", leaf=Mixture(0.6, v, 0.5)) for v in (LearnedValue(), OutsideValue()))
     value = ValueFunction(w)
 
     def evaluator(positions):
         return {"value": [value.value(board) for board in positions.arrays.boards]}
 
-    ours = PatientSearch(SIZE, settings, 200, weights=w, seed=3)
-    users = PatientSearch(SIZE, settings, 200, evaluator=evaluator, resources=Resources(batch=1), seed=3)
+    ours = PatientSearch(SIZE, ours_by, 200, weights=w, seed=3)
+    users = PatientSearch(SIZE, users_by, 200, evaluator=evaluator, resources=Resources(batch=1), seed=3)
     results = ours.search(game), users.search(game)
     assert nodes_in(ours.trees[0]) == nodes_in(users.trees[0]) == 201
     np.testing.assert_array_equal(results[0].visits, results[1].visits)
@@ -203,9 +208,12 @@ def test_the_value_of_a_leaf_is_mixed_with_its_outcome():
 
 
 def test_late_values_end_in_the_same_sums():
-    """Whatever the batch, a visit of the root's action weighs (1 - w) z + w v: here z is told from w."""
+    """Whatever the batch, a visit of the root's action weighs (1 - w) z + w v: here z is told from w.
+
+    A prior that is not the evaluator's stays.
+    """
     for batch in (1, 7, 64):
-        settings = ALGORITHMS["uct"]._replace(leaf_value=0.5)
+        settings = composed("uct", prior=Handcrafted(), leaf=Mixture(0.5, OutsideValue()))
         search = PatientSearch(
             SIZE,
             settings,
@@ -216,66 +224,21 @@ def test_late_values_end_in_the_same_sums():
         )
         result = search.search(game_after("C3"))
         root = edges_of(search.trees[0], 0)
+        assert np.ptp(root.prior) > 0.1
         assert root.n.sum() == result.simulations == 300
         assert root.w.sum() == pytest.approx(0.5 * search.wins + 300 * 0.125)
         assert_no_loss_is_left(search)
 
 
-def test_learned_values_and_patterns_are_compiled():
-    w, game = random_weights(), game_after("C3")
-    given = TreeSearch(SIZE, PLAIN, 200, evaluator=LearnedEvaluator(w), seed=3)
-    by_heuristic = TreeSearch(SIZE, PLAIN._replace(heuristic=Heuristic.RLGO), 200, weights=w, seed=3)
-    assert given.threads.batches is None
-    np.testing.assert_array_equal(given.search(game).visits, by_heuristic.search(game).visits)
-    # As a function, it answers what the heuristics compute.
-    value, patterns = ValueFunction(w), load_patterns("9x9")
-    both = LearnedEvaluator(w, patterns)(Positions.of([game, game_after("C3", "B2")]))
-    assert both["value"][0] == value.value(game)
-    assert both["policy"][0][value_index(at("B2"))] == pytest.approx(patterns.probabilities([game.board])[0][at("B2")])
-    q = LearnedEvaluator(w)(Positions.of(game))["q"][0]
-    assert q[value_index(at("B2"))] == value.afterstates(game)[value_index(at("B2"))]
-    with pytest.raises(RlgoError, match="expected at least one of them"):
-        LearnedEvaluator()
-
-
-def test_only_what_the_setting_names_is_used():
-    w, game = random_weights(), game_after("C3")
-    policy_only = TreeSearch(SIZE, PLAIN._replace(evaluator=Use.POLICY), 50, evaluator=by_hash, seed=1)
-    assert policy_only.settings.evaluator == Use.POLICY == TreeSearch(SIZE, PLAIN, evaluator=by_hash).settings.evaluator
-    value_only = TreeSearch(
-        SIZE,
-        PLAIN._replace(evaluator=Use.VALUE, heuristic=Heuristic.RLGO, leaf_value=0.3),
-        50,
-        evaluator=by_hash,
-        weights=w,
-        seed=1,
-    )
-    assert value_only.settings.heuristic == Heuristic.RLGO
-    value_only.search(game)
-    assert value_only.trees[0].prior_kind[0] == Heuristic.RLGO
-    with pytest.raises(RlgoError, match="leaf_value = 0"):
-        TreeSearch(SIZE, PLAIN._replace(evaluator=Use.VALUE), evaluator=by_hash)
-    with pytest.raises(RlgoError, match="flat Monte-Carlo"):
-        TreeSearch(SIZE, ALGORITHMS["mc"], evaluator=by_hash)
-    with pytest.raises(RlgoError, match="flat Monte-Carlo"):
-        TreeSearch(SIZE, ALGORITHMS["mc"], evaluator=LearnedEvaluator(w))
-    with pytest.raises(RlgoError, match="leaf_value = 0"):
-        TreeSearch(SIZE, PLAIN._replace(evaluator=Use.VALUE), evaluator=LearnedEvaluator(w))
-    with pytest.raises(RlgoError, match="heuristic = evaluator: expected an evaluator"):
-        TreeSearch(SIZE, PLAIN._replace(heuristic="evaluator"))
-
-
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("playouts", [False, True])
-@pytest.mark.parametrize("name", ["puct", "puct_rave"])
-def test_all_simulations_are_complete_in_the_end(name, playouts, workers):
+@pytest.mark.parametrize("settings", [BY_VALUE, MIXED, composed("mc_rave", prior=Outside(), prior_n=1)])
+def test_all_simulations_are_complete_in_the_end(settings, workers):
     sizes = []
 
     def evaluator(positions):
         sizes.append(len(positions))
         return by_hash(positions)
 
-    settings = ALGORITHMS[name]._replace(playouts=playouts, leaf_value=0.5, prior_n=int(name == "puct_rave"))
     search = PatientSearch(SIZE, settings, 400, evaluator=evaluator, resources=Resources(workers, batch=5), seed=1)
     game = game_after("C3")
     for _ in range(2):
@@ -298,8 +261,7 @@ def test_a_finished_game_needs_no_evaluator():
         """
     )
     game.play(PASS)
-    settings = ALGORITHMS["puct"]._replace(playouts=False)
-    search = TreeSearch(SIZE, settings, 200, evaluator=lambda p: {"value": np.zeros(len(p))}, seed=1)
+    search = TreeSearch(SIZE, BY_VALUE, 200, evaluator=lambda p: {"value": np.zeros(len(p))}, seed=1)
     result = search.search(game)
     (passed,) = result.q[result.moves == PASS]  # this second pass ends the game, which Black has won
     assert passed == 1
@@ -309,8 +271,7 @@ def test_searches_of_one_thread_or_of_several_trees_can_be_repeated():
     for resources in (Resources(batch=7), Resources(2, root_parallel=True, batch=7)):
         results = []
         for _ in range(2):
-            settings = ALGORITHMS["puct"]._replace(playouts=False)
-            search = PatientSearch(SIZE, settings, 300, evaluator=by_hash, resources=resources, seed=3)
+            search = PatientSearch(SIZE, BY_VALUE, 300, evaluator=by_hash, resources=resources, seed=3)
             results.append(search.search(game_after("C3")))
         for one, two in zip(*results, strict=True):
             np.testing.assert_array_equal(one, two)
@@ -361,21 +322,17 @@ def test_an_exception_is_one_line():
 
     with pytest.raises(RlgoError, match=r"^evaluator: ZeroDivisionError: by zero \(test_evaluator.py, line \d+\)$"):
         evaluate(broken, Positions.of(game_after("C3")))
-    with pytest.raises(RlgoError, match="evaluator = 3: expected a function"):
-        TreeSearch(SIZE, evaluator=3)
 
 
 def test_a_search_without_playouts_needs_values():
-    search = TreeSearch(
-        SIZE, ALGORITHMS["puct"]._replace(playouts=False), 10, evaluator=lambda p: {"policy": uniform(p)["policy"]}
-    )
+    search = TreeSearch(SIZE, BY_VALUE, 10, evaluator=lambda p: {"policy": uniform(p)["policy"]})
     with pytest.raises(RlgoError, match="evaluator: no value: expected one, since playouts = off"):
         search.search(game_after("C3"))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("playouts", [True, False])
-def test_a_search_after_an_error_is_whole(workers, playouts):
+@pytest.mark.parametrize("settings", [BY_VALUE, MIXED])
+def test_a_search_after_an_error_is_whole(workers, settings):
     calls = []
 
     def evaluator(positions):
@@ -384,7 +341,6 @@ def test_a_search_after_an_error_is_whole(workers, playouts):
             raise ZeroDivisionError
         return by_hash(positions)
 
-    settings = ALGORITHMS["puct"]._replace(playouts=playouts, leaf_value=0.5)
     search = PatientSearch(SIZE, settings, 300, evaluator=evaluator, resources=Resources(workers, batch=4), seed=1)
     game = game_after("C3")
     with pytest.raises(RlgoError, match="ZeroDivisionError"):
@@ -395,8 +351,8 @@ def test_a_search_after_an_error_is_whole(workers, playouts):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("playouts", [True, False])
-def test_a_search_ends_while_its_evaluator_computes(workers, playouts):
+@pytest.mark.parametrize("settings", [BY_VALUE, MIXED])
+def test_a_search_ends_while_its_evaluator_computes(workers, settings):
     """The evaluator hangs in its fifth batch, until the search has ended."""
     hangs, goes_on, calls = threading.Event(), threading.Event(), []
 
@@ -407,7 +363,6 @@ def test_a_search_ends_while_its_evaluator_computes(workers, playouts):
             goes_on.wait(60)
         return by_hash(positions)
 
-    settings = ALGORITHMS["puct"]._replace(playouts=playouts, leaf_value=0.5)
     search = PatientSearch(SIZE, settings, evaluator=evaluator, resources=Resources(workers, batch=4), seed=1)
     game = game_after("C3")
     result = search.search(game, Budget(seconds=1000.0, stop=hangs.is_set))

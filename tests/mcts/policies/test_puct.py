@@ -6,28 +6,18 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
-from tree_tools import SIZE, PatientSearch, game_after, replayed, set_root, value_index
+from scipy.special import logit
+from tree_tools import SIZE, PatientSearch, composed, game_after, set_root, value_index
 
+from mcts import Even, Handcrafted, Mogo, Outside, OutsideValue, Value
 from mcts.player import TreeSearch
-from mcts.puct import (
-    action_x,
-    alphago_bonus,
-    draw_by_visits,
-    mixture,
-    pruned_visits,
-    reduced_value,
-    rosin_bonus,
-    rosin_penalty,
-    to_log_policy,
-    values_to_policy,
-    with_noise,
-)
-from mcts.settings import ALGORITHMS, Heuristic, PuctRule, Resources, Use
-from mcts.tree import PRIOR_UNITS, edges_of, nodes_in
+from mcts.policies.puct import alphago_bonus, draw_by_visits, pruned_visits, reduced_value, with_noise
+from mcts.settings import Resources
+from mcts.tree import PRIOR_UNITS, edges_of
 from rlgo.go.board import BLACK
 
 N = SIZE * SIZE
+BY_OUTSIDE = {"prior": Outside(), "leaf": Value(OutsideValue())}  # AlphaGo Zero's search
 
 
 def answer_of(game):
@@ -49,35 +39,15 @@ def evaluator(positions):
 
 def test_formulas_by_hand():
     assert alphago_bonus(2.0, 0.25, 16.0, 3.0) == pytest.approx(2 * 0.25 * 4 / 4)
-    assert rosin_bonus(math.e**2, 3.0) == pytest.approx(math.sqrt(3 * 2 / (2 * 3)))
-    assert rosin_bonus(10.0, 0.0) == 0
-    assert rosin_penalty(0.5, math.e) == pytest.approx(2 / 0.5 * math.sqrt(1 / math.e))
-    assert rosin_penalty(0.5, 1.0) == pytest.approx(2 / 0.5)
     assert reduced_value(0.6, 0.25, 0.2) == pytest.approx(0.5)
-    assert mixture(1.0, 0.25, 0.4) == pytest.approx(0.6 + 0.1)
-    assert action_x(math.log(1 / 7), 7, 0.4, 0.3) == pytest.approx(-0.3)  # uniform
-    assert action_x(math.log(0.5), 4, 0.4, 0.3) == pytest.approx(0.4 * math.log(2) - 0.3)
 
 
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_values_and_policies_become_each_other(sign):
-    p = np.random.default_rng(1).dirichlet(np.ones(9))
-    x = np.log(p) + 5
-    to_log_policy(x, 9)
-    np.testing.assert_allclose(np.exp(x), p)
-    h = expit(sign * np.array([action_x(math.log(q), 9, 0.4, 0.3) for q in p]))
-    values_to_policy(h, 9, sign, 0.4)
-    np.testing.assert_allclose(np.exp(h), p, rtol=1e-6)
-
-
-@pytest.mark.parametrize(("rule", "reduction"), [*((rule, 0.0) for rule in PuctRule), (PuctRule.ALPHAGO, 0.3)])
-def test_without_playouts_it_is_the_slow_version(rule, reduction):
+@pytest.mark.parametrize("reduction", [0.0, 0.3])
+def test_without_playouts_it_is_the_slow_version(reduction):
     """AlphaGo Zero's search in plain Python: the same visits of every action of every node."""
     n_simulations = 300
-    c, fpu = (1.3, 0.4) if rule == PuctRule.ALPHAGO else (0.3, 1.0)
-    settings = ALGORITHMS["puct"]._replace(
-        c_puct=c, puct_rule=rule, first_play_urgency=fpu, fpu_reduction=reduction, playouts=False
-    )
+    c, fpu = 1.3, 0.4
+    settings = composed("puct", c=c, first_play_urgency=fpu, fpu_reduction=reduction, **BY_OUTSIDE)
     game = game_after("C3")
     search = PatientSearch(SIZE, settings, n_simulations, evaluator=evaluator, resources=Resources(batch=1), seed=1)
     search.search(game)
@@ -89,7 +59,7 @@ def test_without_playouts_it_is_the_slow_version(rule, reduction):
         edges = edges_of(tree, node)
         order[path] = edges.move.tolist()
         stack += [(int(e.child), (*path, int(e.move))) for e in edges if e.child >= 0]
-    visits, sums = slow_puct(game, n_simulations, order, lambda *args: bonus_of(rule, c, *args), fpu, reduction)
+    visits, sums = slow_puct(game, n_simulations, order, c, fpu, reduction)
     stack = [(0, ())]
     while stack:
         node, path = stack.pop()
@@ -103,14 +73,7 @@ def test_without_playouts_it_is_the_slow_version(rule, reduction):
     assert max(map(len, visits)) >= 2
 
 
-def bonus_of(rule, c, p, n_s, n):
-    if rule == PuctRule.ALPHAGO:
-        return c * p * math.sqrt(n_s) / (1 + n)
-    bound = math.sqrt(3 * math.log(n_s) / (2 * n)) if n else 0
-    return c * (bound - 2 / max(p, 1e-4) * (math.sqrt(math.log(n_s) / n_s) if n_s > 1 else 1))
-
-
-def slow_puct(game, n_simulations, order, bonus, fpu, reduction):
+def slow_puct(game, n_simulations, order, c, fpu, reduction):
     """Return N(s, a) and the sums of values by the path to each node."""
     visits, sums, policies = {}, {}, {}
 
@@ -132,7 +95,7 @@ def slow_puct(game, n_simulations, order, bonus, fpu, reduction):
             unseen = (mean if now.to_play == BLACK else 1 - mean) - reduction * math.sqrt(seen)
             unseen = unseen if reduction and sum(n) else fpu
             own = [unseen if x is None else x if now.to_play == BLACK else 1 - x for x in q]
-            score = [own[i] + bonus(policies[path][i], sum(n) + 1, n[i]) for i in range(len(n))]
+            score = [own[i] + c * policies[path][i] * math.sqrt(sum(n) + 1) / (1 + n[i]) for i in range(len(n))]
             best = int(np.argmax(score))
             taken.append((path, best))
             move = order[path][best]
@@ -152,7 +115,7 @@ def slow_puct(game, n_simulations, order, bonus, fpu, reduction):
 
 def test_actions_without_visits_begin_below_the_mean_of_the_others():
     """By hand, for a search without a policy, where all P are equal."""
-    settings = ALGORITHMS["puct"]._replace(heuristic=Heuristic.NONE, c_puct=1.0, fpu_reduction=0.2)
+    settings = composed("puct", prior=(), c=1.0, fpu_reduction=0.2)
     search, game = PatientSearch(SIZE, settings, 200, seed=1), game_after("C3")
     set_root(search, game)
     for _ in range(200):
@@ -168,34 +131,19 @@ def test_actions_without_visits_begin_below_the_mean_of_the_others():
         assert score[chosen] == pytest.approx(max(score), abs=1e-6)
 
 
-def test_heuristics_are_policies_for_it():
-    """P ~ exp(logit(H) / s); learned patterns give back their own probabilities."""
-    for heuristic in ("handcrafted", "mogo", "even"):
+def test_a_prior_is_a_policy_for_it():
+    """P ~ exp(logit(H) / s)."""
+    for prior in (Handcrafted(), Mogo(), Even()):
         for game in (game_after("C3"), game_after("C3", "B2")):
-            plain = TreeSearch(SIZE, ALGORITHMS["mc_rave"]._replace(heuristic=heuristic), 1, seed=4)
-            guided = TreeSearch(SIZE, ALGORITHMS["puct"]._replace(heuristic=heuristic, policy_scale=0.6), 1, seed=4)
+            plain = TreeSearch(SIZE, composed("mc_rave", prior=prior), 1, seed=4)
+            guided = TreeSearch(SIZE, composed("puct", prior=prior, scale=0.6), 1, seed=4)
             set_root(plain, game)
             set_root(guided, game)
-            h, p = edges_of(plain.trees[0], 0).prior_q, edges_of(guided.trees[0], 0).prior_q
+            h, p = edges_of(plain.trees[0], 0).prior, edges_of(guided.trees[0], 0).prior
             x = logit(np.clip(h, 1e-9, 1 - 1e-9)) * (1 if game.to_play == BLACK else -1) / 0.6
             expected = np.exp(x - x.max())
             np.testing.assert_allclose(p, expected / expected.sum(), atol=2e-3)
     assert p == pytest.approx(np.full(len(p), 1 / len(p)), abs=1e-4)
-
-
-def test_without_a_policy_all_moves_are_equally_likely():
-    settings = ALGORITHMS["puct"]._replace(heuristic=Heuristic.NONE, c_puct=2.0)
-    search = PatientSearch(SIZE, settings, 200, seed=1)
-    game = game_after("C3")
-    set_root(search, game)
-    for _ in range(100):
-        search.simulate(game, 1)
-    root = edges_of(search.trees[0], 0)
-    own = [1 - e.w / e.n if e.n else 0.5 for e in root]
-    score = [own[i] + 2.0 / len(root) * math.sqrt(101) / (1 + e.n) for i, e in enumerate(root)]
-    search.simulate(game, 1)
-    chosen = int(np.flatnonzero(edges_of(search.trees[0], 0).n - root.n)[0])
-    assert score[chosen] == pytest.approx(max(score))
 
 
 def test_noise_at_the_root_is_gone_after_the_search():
@@ -205,10 +153,10 @@ def test_noise_at_the_root_is_gone_after_the_search():
     np.testing.assert_allclose((noisy - 0.75 * p) / 0.25, np.random.default_rng(1).dirichlet([0.3] * 3))
     game, results = game_after("C3"), []
     for noise in (0.0, 0.5, 0.5):
-        settings = ALGORITHMS["puct"]._replace(playouts=False, noise=noise, noise_alpha=0.1)
+        settings = composed("puct", noise=noise, noise_alpha=0.1, **BY_OUTSIDE)
         search = PatientSearch(SIZE, settings, 200, evaluator=evaluator, seed=1)
         results.append(search.search(game))
-    by_move = [dict(zip(r.moves.tolist(), r.prior_q.tolist(), strict=True)) for r in results]
+    by_move = [dict(zip(r.moves.tolist(), r.prior.tolist(), strict=True)) for r in results]
     assert by_move[0] == by_move[1]
     assert results[0].visits.tolist() != results[1].visits.tolist() == results[2].visits.tolist()
 
@@ -225,7 +173,7 @@ def test_visits_that_only_noise_explains_are_pruned():
 
 def test_a_policy_learns_from_pruned_visits():
     game = game_after("C3")  # White to play
-    settings = ALGORITHMS["puct"]._replace(playouts=False, noise=0.9, noise_alpha=0.05)
+    settings = composed("puct", noise=0.9, noise_alpha=0.05, **BY_OUTSIDE)
     search = PatientSearch(SIZE, settings, 200, evaluator=evaluator, seed=1)
     search.search(game)
     result, found = search.result, search.policy_target(game)
@@ -235,14 +183,13 @@ def test_a_policy_learns_from_pruned_visits():
     assert all(n <= visits[move] for move, n in found.items())
     assert sum(found.values()) < sum(visits.values()) - 10
     q = dict(zip(result.moves.tolist(), (1 - result.q).tolist(), strict=True))
-    p = dict(zip(result.moves.tolist(), result.prior_q.tolist(), strict=True))
+    p = dict(zip(result.moves.tolist(), result.prior.tolist(), strict=True))
     u = {move: q[move] + p[move] * math.sqrt(1 + sum(visits.values())) / (1 + n) for move, n in found.items()}
     best = int(result.moves[0])
     assert all(u[move] <= u[best] + 0.05 or n == visits[move] for move, n in found.items() if n > 5)
-    for others in ({"noise": 0.0}, {"c_puct": 0.0}):
-        without = TreeSearch(SIZE, settings._replace(playouts=True, **others), 200, seed=1, evaluator=evaluator)
-        without.search(game)
-        assert without.policy_target(game) == {c.move: c.visits for c in without.candidates(game)}
+    without = TreeSearch(SIZE, composed("puct", **BY_OUTSIDE), 200, seed=1, evaluator=evaluator)
+    without.search(game)
+    assert without.policy_target(game) == {c.move: c.visits for c in without.candidates(game)}
     without.was_quick = True
     assert without.policy_target(game) == {}
 
@@ -252,19 +199,9 @@ def test_moves_are_drawn_by_visits():
     for temperature, expected in ((1.0, [0.8, 0.2, 0]), (0.5, [16 / 17, 1 / 17, 0])):
         drawn = np.bincount([draw_by_visits(n, temperature, rng) for _ in range(4000)], minlength=3) / 4000
         np.testing.assert_allclose(drawn, expected, atol=0.03)
-    settings = ALGORITHMS["mc_rave"]._replace(move_temperature=1.0, temperature_plies=3)
+    settings = composed("mc_rave", move_temperature=1.0, temperature_plies=3)
     player = TreeSearch(SIZE, settings, 60, seed=1)
     early, late = game_after("C3", "B2"), game_after("C3", "B2", "D4", "C4")
     moves = {player.genmove(early) for _ in range(12)}
     assert len(moves) > 1
     assert all(player.genmove(late) == player.result.moves[0] for _ in range(5))
-
-
-def test_amaf_values_take_part():
-    settings = ALGORITHMS["puct_rave"]._replace(heuristic=Heuristic.NONE)
-    search = PatientSearch(SIZE, settings, 100, evaluator=evaluator, seed=1)
-    result = search.search(game_after("C3"))
-    assert (result.n_amaf[result.visits > 0] > 0).all()
-    assert search.settings.evaluator == Use.POLICY
-    assert nodes_in(search.trees[0]) > 50
-    assert replayed(game_after("C3"), result.line.tolist()).moves
