@@ -531,14 +531,14 @@ class TdSearch(Player):
     def _warm_up(self, game: Game) -> None:
         with compiling(f"{self.name}, {game.size}x{game.size}, {self.features.name}"):
             if not self._is_warm:
-                calls, parts = self._kernels()
-                compile_together(*calls, parts=parts)
+                calls, inlined = self._kernels()
+                compile_together(*calls, inlined=inlined)
                 self._is_warm = True
             self.begin(game)
             self.run(game.komi, 0, 0)
 
     def _kernels(self) -> tuple[list[Any], list[Any]]:
-        """Return the calls of kernels that a search makes, and parts of them, for `compile_together`."""
+        """Return the calls of kernels that a search makes, and functions inlined into them, for `compile_together`."""
         scratch, table = self.scratch[0], self.features.table_of(self.theta_bar)
         settings = SearchSettings(self.policy, self.learning, self.simulation, self.default)
         change_log = self._change_logs[0] if self._change_logs else None
@@ -550,12 +550,12 @@ class TdSearch(Player):
             (all_afterstates, board, self._shapes, table, self.learning.value, values),
             (reset, board, scratch.shapes[0], table),
         ]
-        parts = [
+        inlined = [
             (learn_game_unshared, scratch.episode, 0.0, 0.0, self.learning, table, self._learns, change_log),
             (update, board, scratch.shapes[0], table),
             (step_rollout, board, self.default, scratch.rollout, rules, scratch.rng),
         ]
-        return calls, parts
+        return calls, inlined
 
     def begin(self, game: Game) -> None:
         """Prepare for simulations from the position of `game`."""

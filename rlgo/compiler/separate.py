@@ -1,4 +1,4 @@
-"""Call a kernel from another one through its address, so that they are compiled apart, and by two processes.
+"""Call a kernel from another one through its address, so that two processes compile them at the same time.
 
 Start reading at `calls`. LLVM neither inlines such a call nor optimises what is called again for each caller. The
 call costs as much as storing its arguments, which are hundreds of numbers for a search tree: a quarter of a
@@ -13,6 +13,8 @@ import numba
 from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
 
+from rlgo.compiler.decorators import njit
+
 
 class Arguments(types.Type):
     """The type of a pointer to arguments: a tuple in the caller's memory."""
@@ -26,6 +28,11 @@ class Arguments(types.Type):
 class _Model(models.PrimitiveModel):
     def __init__(self, manager: Any, of: Any):
         super().__init__(manager, of, cgutils.voidptr_t)
+
+
+def apart(function: Any) -> Any:
+    """Compile a kernel that others call through its address."""
+    return njit(function, no_cpython_wrapper=True)
 
 
 def address_of(kernel: Any, *arguments: Any) -> int:

@@ -1,0 +1,94 @@
+"""Compiling in two processes, and kernels that are called through an address."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from rlgo.compiler import jit, parallel
+
+ROOT = Path(__file__).resolve().parents[3]
+
+compiled = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+
+
+@jit.apart
+def add_up_apart(arguments):
+    numbers, record, out = jit.unpacked(arguments)
+    out[0] = numbers[0] + numbers[1] + record.x
+
+
+_call = jit.calls(add_up_apart)
+
+
+@jit.njit
+def add_up(address, numbers, record, out):
+    for _ in range(2):
+        out[1] += 1.0
+        _call(address, (numbers, record, out))
+
+
+def test_a_kernel_is_called_through_its_address() -> None:
+    """With numbers, records and arrays as arguments, and what it writes is seen."""
+    record = np.zeros(1, np.dtype((np.record, [("x", "f8")])))[0]
+    out = np.zeros(2)
+    for x in (0.5, 1.5):
+        record.x = x
+        address = jit.address_of(add_up_apart, (3, 4.0), record, out)
+        assert jit.address_of(add_up_apart, (1, 2.0), record, out) == address
+        add_up(address, (3, 4.0), record, out)
+        assert out[0] == 7 + x
+    assert out[1] == 4
+
+
+_KERNELS = """
+import sys
+from pathlib import Path
+from rlgo.compiler import jit, parallel
+rng = jit.make_rng(1)
+jit.compile_together((jit.random_u64, rng), (jit.random_below, rng, 5), later=[(jit.random_unit, rng)])
+own = [k for k in (jit.random_u64, jit.random_below, jit.random_unit) if k.stats.cache_misses]
+print(len(own), jit.random_unit(rng), parallel._process is not None, flush=True)
+if parallel._process is not None:
+    print(parallel._process.pid, flush=True)
+"""
+
+
+@compiled
+@pytest.mark.process
+def test_a_second_process_compiles_ahead_and_ends_with_the_first(tmp_path: Path) -> None:
+    """The result is the same with it and without it; a full cache starts none. It does alone what is for later."""
+
+    def run(folder: str, switch: str) -> list[str]:
+        environment = os.environ | {"RLGO_CACHE_DIR": str(tmp_path / folder), "RLGO_COMPILE_AHEAD": switch}
+        command = [sys.executable, "-c", _KERNELS]
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, cwd=ROOT)
+        assert not done.stderr
+        return done.stdout.split()
+
+    alone, together, again = run("alone", "0"), run("together", "1"), run("together", "1")
+    assert alone[0] == "3"
+    assert alone[1] == together[1] == again[1]
+    assert (alone[2], again[0], again[2]) == ("False", "0", "False")
+    if parallel._cores() > 1:
+        assert together[2] == "True"
+        assert int(together[0]) < 3
+        _wait_for_the_end(int(together[3]))
+    files = {path.name for path in (tmp_path / "together").rglob("*") if path.is_file()}
+    assert files == {path.name for path in (tmp_path / "alone").rglob("*") if path.is_file()}  # and no claims
+
+
+def _wait_for_the_end(pid: int) -> None:
+    while True:  # pytest's limit of time ends it if the process stays
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
