@@ -21,13 +21,8 @@ _DECORATORS = "rlgo.compiler.jit"  # a module that imports it may hold kernels
 @cache
 def sources() -> Mapping[str, str]:
     """Return the sources of all modules that may contain compiled code, by module name."""
-    return read_sources(ROOT)
-
-
-def read_sources(root: Path) -> Mapping[str, str]:
-    """Read the sources of `PACKAGES` below a folder, by module name."""
-    files = sorted(path for package in PACKAGES for path in (root / package).rglob("*.py"))
-    return {".".join(f.relative_to(root).with_suffix("").parts): f.read_text("utf-8") for f in files}
+    files = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    return {".".join(f.relative_to(ROOT).with_suffix("").parts): f.read_text("utf-8") for f in files}
 
 
 @cache
@@ -43,21 +38,12 @@ def kernel_digest(module: str | None = None) -> str:
     Machine code contains its callees and the constants it reads, so it depends on every module that its own
     module imports, directly or not: `mcts.search` on `rlgo.go.board`, but neither of them on `rlgo.play.session`.
     """
-    return _digest_of(sources(), _own_graph(), module)
+    return _digest_of(sources(), _imports_by_module(), module)
 
 
 @cache
-def _own_graph() -> dict[str, set[str]]:
-    return _graph_of(sources())
-
-
-def digest_of_kernels(texts: Mapping[str, str], module: str | None = None) -> str:
-    """Return the digest that `kernel_digest` would return for these sources."""
-    return _digest_of(texts, _graph_of(texts), module)
-
-
-def _graph_of(texts: Mapping[str, str]) -> dict[str, set[str]]:
-    return {name: _imports(text, texts) for name, text in texts.items()}
+def _imports_by_module() -> dict[str, set[str]]:
+    return {name: _imports(text, sources()) for name, text in sources().items()}
 
 
 def _digest_of(texts: Mapping[str, str], graph: dict[str, set[str]], module: str | None) -> str:
