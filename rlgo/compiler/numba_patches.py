@@ -13,8 +13,8 @@ def _function_pass_manager(codegen: Any) -> tuple[Any, Any]:
     """Return LLVM's passes over single functions, which numba runs before anything is inlined, and their builder.
 
     LLVM unrolls loops by their length. Before calls are inlined, a loop over sixteen calls looks short, and each call
-    then becomes hundreds of instructions: 12,315 in `incremental.reweigh`, which are 484 if the loop is left alone until
-    then. In the end, TD search has 13,000 instructions instead of 29,000.
+    then becomes hundreds of instructions: 12,315 in `incremental.reweigh`, which are 484 if the loop is left alone
+    until then. In the end, TD search has 13,000 instructions instead of 29,000, and takes a fifth less to compile.
     """
     tuning = llvm.create_pipeline_tuning_options(speed_level=int(config.OPT))
     tuning.loop_unrolling = False
