@@ -29,12 +29,20 @@ TESTS = Path(__file__).parent
 # What `make test` leaves to `make test-more`: these files and folders, most of which compile kernels that no other test
 # uses, and besides, whatever needs another program; and outside of rlgo and mcts, what is slow or starts processes.
 MORE = {
-    "rlgo/search/test_other_windows_in_search.py": "each search with windows of other forms",
-    "train/play/test_terminal.py": "games of a minute in a terminal",
-    "train/playouts": "learned default policies, with a search for each kind",
-    "train/network": "JAX, which takes half a minute to compile each network",
-    "train/bench": "one of everything",
+    "rlgo/features/test_other_windows.py": "kernels of windows of other forms, each used once",
+    "rlgo/features/test_windows.py::test_classes_of_other_windows": "the same",
+    "rlgo/search/test_other_windows_in_search.py": "the same, in each search",
     "test_docs.py::test_notebook_runs": "a kernel of Jupyter for each",
+    "test_examples.py": "each in a folder of its own",
+    "train/bench": "one of everything",
+    "train/experiments/test_report.py": "all shipped results, again and again",
+    "train/experiments/test_running.py": "whole experiments",
+    "train/network": "JAX, which takes long to compile each network",
+    "train/play/test_gtp_players.py": "each player on boards of several sizes",
+    "train/play/test_terminal.py": "games in a terminal, with players of their own",
+    "train/players/test_levels.py::test_every_level_plays": "the kernels of all levels",
+    "train/playouts": "learned default policies, with a search for each kind",
+    "train/runs/test_strength.py": "a match after each training run",
 }
 PROGRAMS = {"gnugo", "ray", "browser"}
 
