@@ -27,8 +27,9 @@ from numba.extending import intrinsic
 
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.ram import on_own_cache_lines
-from rlgo.compiler.decorators import by_type, inline
+from rlgo.compiler.decorators import by_type as by_type
 from rlgo.compiler.decorators import callback as callback
+from rlgo.compiler.decorators import inline as inline
 from rlgo.compiler.decorators import interpreted as interpreted
 from rlgo.compiler.decorators import njit as njit
 from rlgo.compiler.parallel import compile_together as compile_together

@@ -92,3 +92,16 @@ def _wait_for_the_end(pid: int) -> None:
         except ProcessLookupError:
             return
         time.sleep(0.01)
+
+
+@compiled
+def test_generators_compile_with_the_patches() -> None:
+    """They need what other functions do without: the variables that live at the entry of each block."""
+
+    def squares(n):
+        total = 0
+        for i in range(n):
+            total += i * i
+            yield total
+
+    assert list(numba.njit(squares)(5)) == [0, 1, 5, 14, 30]
