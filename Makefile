@@ -28,7 +28,7 @@ SIDE_BY_SIDE := --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 check: lint  ## lint, types and the fast tests, in under a minute once everything is compiled
 	$(PYTEST) $(SIDE_BY_SIDE) -m "not slow and not process and not gnugo and not ray and not browser"
 
-test: $(VENV)/test.stamp  ## run the tests of all rooms, in six minutes with nothing compiled yet
+test: $(VENV)/test.stamp  ## run the tests of all rooms
 	$(PYTEST) $(SIDE_BY_SIDE) -m "not more and not thorough"
 
 # What compiles most or starts most processes; then a subset on the same code without numba, and a subset with array
