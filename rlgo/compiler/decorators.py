@@ -92,11 +92,17 @@ def _inlined_by_kernels(dispatcher: Any, options: dict[str, Any]) -> Any:
 
 
 def inline(function: Any) -> Any:
-    """Compile a small function used in hot loops, or a part of a large kernel, and always inline it into its callers.
-
-    Otherwise LLVM may call it, and pass tuples by value: a tree, a context and a workspace are hundreds of numbers.
-    """
+    """Compile a small function used in hot loops, and always inline it into its callers."""
     return njit(function, forceinline=True)
+
+
+def inline_once(function: Any) -> Any:
+    """Compile a part of a larger kernel, with one caller in each, as part of that caller.
+
+    numba copies the body into the caller before it compiles it. With `inline`, the kernels of a tree search are some
+    percent slower: a tree, a context and a workspace are hundreds of numbers, which are passed by value.
+    """
+    return njit(function, inline="always")
 
 
 def interpreted(kernel: Any) -> Any:

@@ -30,6 +30,7 @@ from rlgo.base.ram import on_own_cache_lines
 from rlgo.compiler.decorators import by_type as by_type
 from rlgo.compiler.decorators import callback as callback
 from rlgo.compiler.decorators import inline as inline
+from rlgo.compiler.decorators import inline_once as inline_once
 from rlgo.compiler.decorators import interpreted as interpreted
 from rlgo.compiler.decorators import njit as njit
 from rlgo.compiler.parallel import compile_together as compile_together
@@ -38,8 +39,6 @@ from rlgo.compiler.separate import address_of as address_of
 from rlgo.compiler.separate import apart as apart
 from rlgo.compiler.separate import calls as calls
 from rlgo.compiler.separate import unpacked as unpacked
-
-inline_once = inline
 
 # ---------------------------------------------------------------------------------------------
 # Random numbers: SplitMix64 (Steele, Lea & Flood 2014). The state is an array of one uint64, which is passed to every
