@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 CONFIG ?= configs/quick.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help train check test test-all lint docs bench tensorboard web clean
+.PHONY: help train check test test-more test-all lint docs bench tensorboard web clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -28,11 +28,14 @@ SIDE_BY_SIDE := --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 check: lint  ## lint, types and the fast tests, in under a minute once everything is compiled
 	$(PYTEST) $(SIDE_BY_SIDE) -m "not slow and not process and not gnugo and not ray and not browser"
 
-# All tests but the thorough ones on compiled code; a subset on the same code without numba; a subset with array bounds
-# checked. numba does not key its cache by the last, hence the separate folder. There, optimising would take three times
-# as long as testing; without it, numba cannot cache everything, and says so.
-test: $(VENV)/test.stamp  ## run the tests
-	$(PYTEST) $(SIDE_BY_SIDE) -m "not thorough"
+test: $(VENV)/test.stamp  ## run the tests of all rooms
+	$(PYTEST) $(SIDE_BY_SIDE) -m "not more and not thorough"
+
+# What compiles most or starts most processes; then a subset on the same code without numba, and a subset with array
+# bounds checked. numba does not key its cache by the last, hence the separate folder. There, optimising would take three
+# times as long as testing; without it, numba cannot cache everything, and says so.
+test-more: $(VENV)/test.stamp  ## run what `make test` leaves out, and parts of both interpreted and with bounds checked
+	$(PYTEST) $(SIDE_BY_SIDE) -m "more and not thorough"
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m interpreted
 	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=0 RLGO_CACHE_DIR=$(CURDIR)/build/cache-boundscheck \
 		$(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m boundscheck -W ignore::numba.core.errors.NumbaWarning

@@ -31,7 +31,7 @@ def lower_bounds() -> list[str]:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Run all tests, with the thorough ones, in the three ways of `make test`."""
+    """Run all tests, with the thorough ones, in the three ways of `make test-more`."""
     session.install("--editable", ".[test]")
     session.env["OPENBLAS_NUM_THREADS"] = "1"  # see the Makefile
     pytest = ("python", "-m", "pytest", "--numprocesses=auto", "--dist=loadfile", "--no-loadscope-reorder")

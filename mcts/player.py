@@ -67,8 +67,9 @@ from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
 from rlgo.go.rules import make_rules
 from rlgo.moves.patterns import Patterns
-from rlgo.moves.rollout import DefaultPolicy, check_default, is_hopeless
+from rlgo.moves.rollout import DefaultPolicy, check_default, is_hopeless, step_rollout
 from rlgo.network.conv_network import ConvNetwork
+from rlgo.network.inference import evaluate_board
 from rlgo.play.player import RESIGN, Candidate, Player, SearchStatistics, Seed, check_size, moves_to_try, won_by
 from rlgo.search.td_search import TdSearch
 
@@ -332,15 +333,20 @@ class TreeSearch(Player):
 
     def _compile(self) -> None:
         """Compile simulations, and what else the first searches call."""
-        tree, workspace, numbers = self.trees[0], self.threads.workspaces[0], np.zeros(1)
-        context = Context(self.composition, self.default_policy, self.models, make_rules(self._size, 0.0))
+        tree, workspace, numbers, board = self.trees[0], self.threads.workspaces[0], np.zeros(1), self.root.board
+        rules = make_rules(self._size, 0.0)
+        context = Context(self.composition, self.default_policy, self.models, rules)
         first, later = tree_kernels(tree)
+        inlined: list[Any] = []
+        if self.models.network is not None:
+            inlined = [(evaluate_board, board, 0, 0, rules.komi, self.models.network, workspace.network.scratch)]
         if isinstance(self.settings.policy, Rave):
             later = [*later, (write_values, self.settings.policy, (numbers,) * 4, numbers, numbers)]
         compile_together(
-            (simulate, np.zeros(1, np.int64), self.root.board, self.root.last_moves, tree, context, workspace),
+            (simulate, np.zeros(1, np.int64), board, self.root.last_moves, tree, context, workspace),
             *first,
-            (is_hopeless, self.root.board, 0.0),
+            (is_hopeless, board, 0.0),
+            inlined=[*inlined, (step_rollout, board, self.default_policy, workspace.rollout, rules, workspace.rng)],
             later=later,
         )
 

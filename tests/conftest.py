@@ -25,17 +25,49 @@ settings.register_profile("rlgo", deadline=None, derandomize=True)
 settings.load_profile("rlgo")
 
 
+TESTS = Path(__file__).parent
+# What `make test` leaves to `make test-more`: these files and folders, most of which compile kernels that no other test
+# uses, and besides, whatever needs another program; and outside of rlgo and mcts, what is slow or starts processes.
+MORE = {
+    "rlgo/features/test_other_windows.py": "kernels of windows of other forms, each used once",
+    "rlgo/features/test_windows.py::test_classes_of_other_windows": "the same",
+    "rlgo/search/test_other_windows_in_search.py": "the same, in each search",
+    "test_docs.py::test_notebook_runs": "a kernel of Jupyter for each",
+    "test_examples.py": "each in a folder of its own",
+    "train/bench": "one of everything",
+    "train/experiments/test_report.py": "all shipped results, again and again",
+    "train/experiments/test_running.py": "whole experiments",
+    "train/network": "JAX, which takes long to compile each network",
+    "train/play/test_gtp_players.py": "each player on boards of several sizes",
+    "train/play/test_terminal.py": "games in a terminal, with players of their own",
+    "train/players/test_levels.py::test_every_level_plays": "the kernels of all levels",
+    "train/playouts": "learned default policies, with a search for each kind",
+    "train/runs/test_strength.py": "a match after each training run",
+}
+PROGRAMS = {"gnugo", "ray", "browser"}
+
+
+def is_for_more(item: pytest.Item) -> bool:
+    """Whether `make test` leaves a test to `make test-more`."""
+    name = item.nodeid.removeprefix("tests/")
+    marks = {mark.name for mark in item.iter_markers()}
+    is_core = name.startswith(("rlgo/", "mcts/"))
+    return bool(marks & PROGRAMS or (not is_core and marks & {"slow", "process"})) or name.startswith(tuple(MORE))
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the programs that they need, and order them.
+    """Mark tests by the programs that they need and by the command that runs them, and order them.
 
     Tests that fork this process come first, while it has no other threads, and Ray's, which leave some, last.
 
     The documents, which take as long as Ray, are tested beside it: no process is left without work.
     """
     for item in items:
-        for program in {"gnugo", "browser"} & set(getattr(item, "fixturenames", ())):
+        for program in PROGRAMS & set(getattr(item, "fixturenames", ())):
             item.add_marker(program)
+        if is_for_more(item):
+            item.add_marker("more")
     order = {"test_resume.py": 0, "test_stress.py": 0, "test_docs.py": 2, "test_workers.py": 2}
     # JAX starts threads, and Ray's processes are forked.
     order |= {"test_network_learning.py": 3, "test_network_rounds.py": 3}

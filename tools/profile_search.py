@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from rlgo.compiler.parts import PartLibrary
+from rlgo.compiler.inlined import InlinedLibrary
 from rlgo.go.game import Game
 from train.players.spec import make_player
 
@@ -47,7 +47,7 @@ def write_kernels(folder: Path) -> None:
     for dispatcher in [o for o in gc.get_objects() if isinstance(o, Dispatcher)]:
         for compiled in dispatcher.overloads.values():
             name, library = compiled.fndesc.mangled_name, compiled.library
-            if isinstance(library, PartLibrary):  # its code is in that of its callers
+            if isinstance(library, InlinedLibrary):  # its code is in that of its callers
                 continue
             file = folder / "kernel"
             file.write_bytes(library._get_compiled_object())

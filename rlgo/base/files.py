@@ -16,7 +16,6 @@ from rlgo.base.errors import RlgoError
 
 TEMPORARY = ".tmp"  # suffix of files until they are complete; a killed process may leave some behind
 _NAME_LENGTH = 40  # characters of the final name in a temporary one: file systems allow 255 bytes in all
-CACHE_PREFIX = "kernels-"  # of the folders of all machine code
 
 
 def read_file(path: str | Path) -> bytes:
@@ -74,12 +73,6 @@ def append(path: str | Path, data: bytes) -> None:
                 raise
     except OSError as error:
         raise unwritable(path, error) from None
-
-
-def cache_home() -> str:
-    """Return the folder for machine code that the user has chosen, or the usual one; "" if there is none."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.environ.get("RLGO_CACHE_DIR") or ("" if home.startswith("~") else os.path.join(home, "rlgo"))
 
 
 def user_path(name: str) -> Path:

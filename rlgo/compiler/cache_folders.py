@@ -19,8 +19,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from rlgo.base.files import CACHE_PREFIX, cache_home
-
+_PREFIX = "kernels-"  # of the folders of all machine code
 _VERSIONS_KEPT = 4  # of each folder of machine code
 
 
@@ -38,16 +37,22 @@ def _cache_folders() -> CacheFolders:
     files, which outlasts the process, so that the next one need not compile it again.
     """
     # Python environments share it, and numpy may not be able to read what another version has pickled.
-    name = f"{CACHE_PREFIX}numba-{numba.__version__}-numpy-{np.__version__}"
-    chosen = cache_home()
+    name = f"{_PREFIX}numba-{numba.__version__}-numpy-{np.__version__}"
+    chosen = _chosen_folder()
     if chosen and _can_write(Path(chosen) / name):
         found = CacheFolders(Path(chosen) / name, None)
     else:
         shared = Path(chosen) / name if chosen and (Path(chosen) / name).is_dir() else None
         found = CacheFolders(_private_folder(chosen) / name, shared)
     _can_write(found.written)
-    _keep_latest(found.written, CACHE_PREFIX)
+    _keep_latest(found.written, _PREFIX)
     return found
+
+
+def _chosen_folder() -> str:
+    """Return the folder for machine code that the user has chosen, or the usual one; "" if there is none."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.environ.get("RLGO_CACHE_DIR") or ("" if home.startswith("~") else os.path.join(home, "rlgo"))
 
 
 def _can_write(folder: Path) -> bool:

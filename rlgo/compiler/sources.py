@@ -22,14 +22,13 @@ _DECORATORS = "rlgo.compiler.jit"  # a module that imports it may hold kernels
 @cache
 def sources() -> Mapping[str, str]:
     """Return the sources of all modules that may contain compiled code, by module name."""
-    return read_sources(ROOT)
+    files = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    return {module_of(file): file.read_text("utf-8") for file in files}
 
 
-def read_sources(root: Path) -> Mapping[str, str]:
-    """Read the sources of `PACKAGES` below a folder, by module name."""
-    files = sorted(path for package in PACKAGES for path in (root / package).rglob("*.py"))
-    names = (".".join(f.relative_to(root).with_suffix("").parts).removesuffix(".__init__") for f in files)
-    return {name: f.read_text("utf-8") for name, f in zip(names, files, strict=True)}
+def module_of(file: Path) -> str:
+    """Return the name of one of these modules by its file; that of a package for its ``__init__``."""
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
 @cache
@@ -45,12 +44,12 @@ def kernel_digest(module: str | None = None) -> str:
     Machine code contains its callees and the constants it reads, so it depends on every module that its own
     module imports, directly or not: `mcts.search` on `rlgo.go.board`, but neither of them on `rlgo.play.session`.
     """
-    return _digest_of(sources(), _own_graph(), module)
+    return _digest_of(sources(), _imports_by_module(), module)
 
 
 @cache
-def _own_graph() -> dict[str, set[str]]:
-    return _graph_of(sources())
+def _imports_by_module() -> dict[str, set[str]]:
+    return {name: _imports(text, sources()) for name, text in sources().items()}
 
 
 def has_user_types(types: Iterable[Any]) -> bool:
@@ -65,15 +64,6 @@ def has_user_types(types: Iterable[Any]) -> bool:
         if has_user_types(getattr(one, "types", ())):  # of the elements of a tuple
             return True
     return False
-
-
-def digest_of_kernels(texts: Mapping[str, str], module: str | None = None) -> str:
-    """Return the digest that `kernel_digest` would return for these sources."""
-    return _digest_of(texts, _graph_of(texts), module)
-
-
-def _graph_of(texts: Mapping[str, str]) -> dict[str, set[str]]:
-    return {name: _imports(text, texts) for name, text in texts.items()}
 
 
 def _digest_of(texts: Mapping[str, str], graph: dict[str, set[str]], module: str | None) -> str:

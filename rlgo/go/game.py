@@ -85,10 +85,11 @@ def _compile(size: int) -> None:
     with compiling(f"the rules of the game, {size}x{size}"):
         boards, room = new_boards(2, size), size * size
         compile_together(
-            (_try_move, boards, PASS, BLACK, zobrist(size)),
-            (_list_moves, boards, False, zobrist(size), np.zeros(room, np.int64), np.zeros(room, np.uint64)),
-            later=[(area_score, boards[0])],
-            waits=False,
+            later=[
+                (_list_moves, boards, False, zobrist(size), np.zeros(room, np.int64), np.zeros(room, np.uint64)),
+                (_try_move, boards, PASS, BLACK, zobrist(size)),
+                (area_score, boards[0]),
+            ]
         )
 
 

@@ -118,7 +118,7 @@ class LearnWorker:
             compile_together(
                 (learn_episodes, 0, 0, self._scratch, self.memory, *settings),
                 (reset, board, shapes, table),
-                parts=[
+                inlined=[
                     (learn_game, self.episode, 0.0, 0.0, self.learning, self.memory),
                     (update, board, shapes, table),
                     (outcome, board, 0.0),

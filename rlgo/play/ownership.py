@@ -100,7 +100,7 @@ class Ownership:
     def prepare(size: int) -> None:
         """Compile what the ownership of a board needs, in a second process if there is one (`jit.compile_together`)."""
         with compiling(f"ownership, {size}x{size}"):
-            compile_together((play_out_owners, *_call(Game(size), 1, 0)[0]), waits=False)
+            compile_together(later=[(play_out_owners, *_call(Game(size), 1, 0)[0])])
 
     @classmethod
     def after(

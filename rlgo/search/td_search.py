@@ -523,7 +523,7 @@ class TdSearch(Player):
             (is_hopeless, board, 0.0),
             (all_afterstates, board, self._shapes, table, self.learning.value, np.zeros(len(self.values))),
             (reset, board, scratch.shapes[0], table),
-            parts=[
+            inlined=[
                 (learn_game_by_shape, scratch.episode, 0.0, 0.0, self.learning, memory),
                 (update, board, scratch.shapes[0], table),
                 (step_rollout, board, self.default, scratch.rollout, rules, scratch.rng),

@@ -117,9 +117,6 @@ def _run(argv: Sequence[str]) -> int:
     try:
         # Not `command.main`, which handles Ctrl-C and closed pipes differently.
         with command.make_context("rlgo", list(argv)) as context:
-            from rlgo.compiler.ahead import begin_early
-
-            begin_early()
             return command.invoke(context) or 0
     except typer.Exit as exit:
         return exit.exit_code

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from test_house import GRAPH
 
 from rlgo.compiler import sources
-from rlgo.compiler.sources import digest_of_kernels, kernel_digest, read_sources
+from rlgo.compiler.sources import kernel_digest
 
-ROOT = Path(__file__).resolve().parents[3]
-TEXTS = read_sources(ROOT)
-IMPORTS = sources._graph_of(TEXTS)
+TEXTS, IMPORTS = sources.sources(), sources._imports_by_module()
 KERNELS = [name for name, imports in IMPORTS.items() if "rlgo.compiler.jit" in imports]
 
 
@@ -28,25 +24,30 @@ def reachable(module: str) -> set[str]:
     return seen
 
 
-def changed(name: str) -> dict[str, str]:
-    return {**TEXTS, name: TEXTS[name] + "# changed\n"}
+def digest_after_change(name: str, module: str | None = None) -> str:
+    """The digest of a module's kernels once another one has changed."""
+    return sources._digest_of({**TEXTS, name: TEXTS[name] + "# changed\n"}, IMPORTS, module)
+
+
+PACKAGES = {name for name in TEXTS if any(other.startswith(f"{name}.") for other in TEXTS)}  # by their own names
 
 
 @pytest.mark.parametrize("module", KERNELS)
-def test_a_change_below_changes_the_digest_of_a_module_and_no_other_does(module: str) -> None:
-    whole = digest_of_kernels(TEXTS, module)
-    assert whole == kernel_digest(module)
-    stale = {name for name in TEXTS if sources._digest_of(changed(name), IMPORTS, module) != whole}
-    packages = {name.rpartition(".")[0] for name in TEXTS}
-    assert reachable(module) <= stale
-    assert stale - reachable(module) <= packages  # extra ones do no harm
+def test_a_module_depends_on_what_it_imports(module: str) -> None:
+    assert sources._reachable([module], IMPORTS) - PACKAGES == reachable(module) - PACKAGES
+
+
+def test_a_change_below_changes_the_digest_of_a_module_and_no_other_does() -> None:
+    module = "rlgo.learning.selfplay"
+    stale = {name for name in TEXTS if digest_after_change(name, module) != kernel_digest(module)}
+    assert stale - PACKAGES == reachable(module) - PACKAGES
 
 
 def test_sessions_and_players_leave_kernels_alone() -> None:
     for name in ("rlgo.play.session", "rlgo.play.gtp.protocol", "rlgo.go.sgf", "rlgo.search.alphabeta_player"):
-        assert digest_of_kernels(changed(name)) == kernel_digest(), name
+        assert digest_after_change(name) == kernel_digest(), name
     for name in ("rlgo.go.board", "rlgo.base.settings", "mcts.search"):
-        assert digest_of_kernels(changed(name)) != kernel_digest(), name
+        assert digest_after_change(name) != kernel_digest(), name
 
 
 def test_every_form_of_import_is_seen() -> None:

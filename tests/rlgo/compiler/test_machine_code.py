@@ -1,128 +1,64 @@
-"""The cache of machine code, and what it leaves alone."""
+"""The cache of machine code: what it keeps, what makes it stale, and where it cannot be written."""
 
 from __future__ import annotations
 
 import errno
 import os
-import re
 import shutil
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
 
-from rlgo.compiler import cache_folders, jit, machine_code
+from rlgo.compiler import jit, machine_code
 
 ROOT = Path(__file__).resolve().parents[3]
 
-
-def test_old_machine_code_is_deleted_and_nothing_else(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setenv("RLGO_CACHE_DIR", str(tmp_path))
-    for i in range(6):
-        for name in (f"kernels-{i}", f"photos-{i}"):
-            (tmp_path / name).mkdir()
-            (tmp_path / name / "file").touch()
-            os.utime(tmp_path / name, (i, i))
-    now = cache_folders._cache_folders().written
-    cache_folders._cache_folders()
-    assert {path.name for path in tmp_path.glob("kernels-*")} == {"kernels-3", "kernels-4", "kernels-5", now.name}
-    assert len([*tmp_path.glob("photos-*/file")]) == 6
+pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
-def test_compiling_is_announced_when_it_happens(tmp_path: Path, monkeypatch, capsys) -> None:
-    """Once for some work with all its details, and only where there is no machine code."""
-
-    def double(x):
-        return 2 * x
-
-    def said(folder: str) -> str:
-        """Do some work as a new process would, with the machine code in a folder."""
-        kernel = jit.njit(double)
-        (tmp_path / folder).mkdir(exist_ok=True)
-        monkeypatch.setattr(kernel._cache, "_cache_file", machine_code._Files(tmp_path / folder, "double", "stamp"))
-        with jit.compiling("a game, 9x9"):
-            assert kernel(2) == 4
-            with jit.compiling("a detail"):
-                assert kernel(1.5) == 3
-        with jit.compiling("another game"):
-            assert kernel(3) == 6
-        return capsys.readouterr().err
-
-    once = r"compiling a game, 9x9 \(first use only\) \.\.\. \d+ s\n"
-    assert re.fullmatch(once, said("here"))
-    assert said("here") == ""
-    assert re.fullmatch(once, said("elsewhere"))
-    for file in (tmp_path / "here").iterdir():
-        file.write_bytes(file.read_bytes()[:-1])  # as after a power cut
-    assert re.fullmatch(once, said("here"))
-    assert said("here") == ""
+def test_each_signature_has_a_file_that_is_claimed_while_it_is_compiled(tmp_path: Path) -> None:
+    """With numba's index, processes that compile at the same time give several signatures the same file."""
+    kernel = jit.njit(lambda x: x + 1)
+    kernel._cache._folder = tmp_path
+    for argument in (1, 1.5, np.float32(2.5)):
+        assert kernel(argument) == argument + 1
+    assert len([*tmp_path.iterdir()]) == 3  # and no claims
+    signature = (numba.typeof(1j),)
+    with kernel._cache.claim(signature):
+        with pytest.raises(machine_code.Claimed):
+            kernel.compile(signature, waits=False)
+        kernel.compile((numba.typeof(True),), waits=False)
+    kernel.compile(signature, waits=False)
+    assert len([*tmp_path.iterdir()]) == 5
 
 
-def test_processes_that_compile_at_the_same_time_keep_their_machine_code_apart(tmp_path: Path) -> None:
-    """With numba's index, several signatures get the same file."""
-
-    def save(process: int) -> None:
-        files = machine_code._Files(tmp_path, "kernel", "stamp")
-        for signature in range(20):
-            files.save((process, signature), f"code {process} {signature}")
-
-    with ThreadPoolExecutor(8) as executor:
-        list(executor.map(save, range(8)))
-    files = machine_code._Files(tmp_path, "kernel", "stamp")
-    assert {k: files.load(k) for k in np.ndindex(8, 20)} == {(p, s): f"code {p} {s}" for p, s in np.ndindex(8, 20)}
-    assert machine_code._Files(tmp_path, "kernel", "changed").load((0, 0)) is None
-    assert machine_code._Files(tmp_path, "kern", "stamp").load((0, 0)) is None
-    assert len([*tmp_path.iterdir()]) == 160
-    files.flush()
-    assert not [*tmp_path.iterdir()]
-
-
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
-def test_long_compiling_shows_that_it_goes_on(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(jit, "_TICK_SECONDS", 0.001)
-    told, threads = "", threading.active_count()
-    with jit.compiling("a game that takes long, 9x9"):
-        jit._announce()
-        while "... .." not in told:
-            told += capsys.readouterr().err
-    told += capsys.readouterr().err
-    # No dot comes after the last line.
-    assert re.fullmatch(r"compiling a game that takes long, 9x9 \(first use only\) \.\.\. \.{2,}\d+ s\n", told)
-    assert threading.active_count() == threads
+def test_what_another_process_compiles_is_waited_for(tmp_path: Path) -> None:
+    """The end of a process, however it comes, ends its claim."""
+    program = (
+        "import sys; from pathlib import Path; from rlgo.compiler.machine_code import _lock;"
+        "lock = _lock(Path(sys.argv[1]), True); print('claimed', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "claimed\n"
+        with pytest.raises(machine_code.Claimed):
+            machine_code._lock(tmp_path / "lock", waits=False)
+        other.kill()
+        lock = machine_code._lock(tmp_path / "lock", waits=True)
+    assert lock is not None
+    os.close(lock)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
-def test_compiling_in_a_thread_is_told_in_whole_lines(capsys) -> None:
-    def work() -> None:
-        with jit.compiling("a game"):
-            jit._announce()
-
-    with ThreadPoolExecutor(1) as executor:
-        executor.submit(work).result()
-    told = capsys.readouterr().err
-    assert re.fullmatch(r"compiling a game \(first use only\) \.\.\.\ncompiling a game: \d+ s\n", told)
-
-
-def test_another_numpy_has_machine_code_of_its_own(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setenv("RLGO_CACHE_DIR", str(tmp_path))
-    here = cache_folders._cache_folders().written
-    assert cache_folders._cache_folders().written == here
-    monkeypatch.setattr("numpy.__version__", "9.9")
-    assert cache_folders._cache_folders().written != here
-
-
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_a_full_disk_costs_the_machine_code_alone(monkeypatch, capsys) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("numba.core.caching.Cache._save_overload", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
 
     @jit.njit
     def double(x):
@@ -134,7 +70,6 @@ def test_a_full_disk_costs_the_machine_code_alone(monkeypatch, capsys) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_copies_of_the_same_sources_share_machine_code(tmp_path: Path) -> None:
     program = (
         "from rlgo.compiler.jit import make_rng, random_below; random_below(make_rng(1), 5);"
@@ -164,7 +99,6 @@ def test_copies_of_the_same_sources_share_machine_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_a_cache_that_cannot_be_written_is_read(tmp_path: Path) -> None:
     """What it lacks is compiled once, into a folder that outlasts the process."""
     start = """if True:
@@ -206,34 +140,7 @@ def test_a_cache_that_cannot_be_written_is_read(tmp_path: Path) -> None:
     assert listing() == before
 
 
-def test_a_private_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch) -> None:
-    """Machine code is loaded without a check: whoever can write it can run it."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setenv("RLGO_CACHE_DIR", "unchanged")
-    own = cache_folders._private_folder("")
-    assert cache_folders._private_folder("") == own
-    own.chmod(0o777)
-    other = cache_folders._private_folder("")
-    assert other != own
-    assert other.stat().st_mode & 0o077 == 0
-    own.rmdir()
-    own.symlink_to(other)
-    assert cache_folders._private_folder("") not in (own, other)
-
-
-def test_without_a_home_the_cache_is_among_the_temporary_files(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.delenv("RLGO_CACHE_DIR", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr("os.path.expanduser", lambda path: path)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    found = cache_folders._cache_folders()
-    assert found.read_only is None
-    assert found.written.parent.parent == tmp_path
-    assert not (Path.cwd() / "~").exists()
-
-
 @pytest.mark.process
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_what_kernels_call_is_compiled_once_for_all_of_them(tmp_path: Path) -> None:
     environment = os.environ | {"RLGO_CACHE_DIR": str(tmp_path)}
 
@@ -245,13 +152,12 @@ def test_what_kernels_call_is_compiled_once_for_all_of_them(tmp_path: Path) -> N
             [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
         )
         assert "signatures []" in done.stdout  # only what Python calls has any
-        return {path: path.stat().st_mtime_ns for path in tmp_path.rglob("parts/jit.random_u64*")}
+        return {path: path.stat().st_mtime_ns for path in tmp_path.rglob("inlined/random_u64*")}
 
     assert len(saved := files_after("random_unit(rng)")) == 1
     assert files_after("random_below(rng, 5)") == saved  # loaded, not saved again
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_functions_of_users_can_be_called_by_their_kernels_and_by_python() -> None:
     @jit.njit
     def power(x, n):
@@ -271,7 +177,6 @@ def test_functions_of_users_can_be_called_by_their_kernels_and_by_python() -> No
 
 @pytest.mark.slow
 @pytest.mark.process
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_machine_code_is_read_without_what_only_compiling_needs(tmp_path: Path) -> None:
     """Such as scipy, for which a kernel with a function of numpy's may ask when it is compiled."""
     (tmp_path / "kernel.py").write_text(
