@@ -41,7 +41,7 @@ MORE = {
     "train/play/test_gtp_players.py": "each player on boards of several sizes",
     "train/play/test_terminal.py": "games in a terminal, with players of their own",
     "train/players/test_levels.py::test_every_level_plays": "the kernels of all levels",
-    "train/playouts": "learned default policies, with a search for each kind",
+    "train/games/test_playouts.py": "learned default policies, with a search for each kind",
     "train/runs/test_strength.py": "a match after each training run",
 }
 PROGRAMS = {"gnugo", "ray", "browser"}
@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("more")
     order = {"test_resume.py": 0, "test_stress.py": 0, "test_docs.py": 2, "test_workers.py": 2}
     # JAX starts threads, and Ray's processes are forked.
-    order |= {"test_network_learning.py": 3, "test_network_rounds.py": 3}
+    order |= {"test_network_training.py": 3, "test_network_rounds.py": 3}
     items.sort(key=lambda item: order.get(item.path.name, 1))
 
 
