@@ -70,7 +70,7 @@ class Search(NamedTuple):
                 "prior",
                 [part for stage in self.prior for part in parts_of(stage.prior)],
                 PRIORS,
-                "priors, as mcts.Rlgo()",
+                "prior knowledge, such as mcts.Rlgo()",
             ),
         )
         for name, given, kinds, words in known:

@@ -29,19 +29,31 @@ TESTS = Path(__file__).parent
 # What `make test` leaves to `make test-more`: these files and folders, most of which compile kernels that no other test
 # uses, and besides, whatever needs another program; and outside of rlgo and mcts, what is slow or starts processes.
 MORE = {
+    "mcts/outside/test_evaluator.py": "a search for each kind of answer",
+    "mcts/priors/test_pattern_prior.py": "searches with patterns",
+    "rlgo/learning/test_balancing.py": "learned default policies",
+    "rlgo/learning/test_fast_games.py": "games in compiled code, by two players",
     "rlgo/features/test_other_windows.py": "kernels of windows of other forms, each used once",
     "rlgo/features/test_windows.py::test_classes_of_other_windows": "the same",
     "rlgo/search/test_other_windows_in_search.py": "the same, in each search",
     "test_docs.py::test_notebook_runs": "a kernel of Jupyter for each",
     "test_examples.py": "each in a folder of its own",
+    "train/arena/test_make_openings.py": "games, and their judges",
     "train/bench": "one of everything",
+    "train/experiments/test_games.py": "matches",
     "train/experiments/test_report.py": "all shipped results, again and again",
-    "train/experiments/test_running.py": "whole experiments",
+    "train/experiments/test_experiment_run.py": "whole experiments",
     "train/network": "JAX, which takes long to compile each network",
     "train/play/test_gtp_players.py": "each player on boards of several sizes",
     "train/play/test_terminal.py": "games in a terminal, with players of their own",
     "train/players/test_levels.py::test_every_level_plays": "the kernels of all levels",
     "train/games/test_playouts.py": "learned default policies, with a search for each kind",
+    "train/players/test_tree_keys.py::test_the_engine": "a search with a network",
+    "train/runs/test_compare.py": "matches",
+    "train/runs/test_evaluate.py": "matches",
+    "train/runs/test_history.py": "runs and their checkpoints",
+    "train/runs/test_monitor.py": "runs with all pictures",
+    "train/runs/test_run.py": "whole runs",
     "train/runs/test_strength.py": "a match after each training run",
 }
 PROGRAMS = {"gnugo", "ray", "browser"}

@@ -6,11 +6,10 @@ Start reading at `mixture`.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from mcts.leaves.playout import Playout, roll_out
 from mcts.leaves.values import LearnedValue, value_of
-from rlgo.base.checks import Key
 from rlgo.base.settings import Probability
 from rlgo.compiler.jit import inline, njit
 
@@ -26,9 +25,9 @@ class Mixture(NamedTuple):
     0.5
     """
 
-    share: Annotated[Probability, Key("The share of V of the position where the tree ends.")] = 0.5
+    share: Probability = 0.5
     value: Any = LearnedValue()
-    fade: Annotated[Probability, Key("The part of `leaf_value` that is lost as the board fills up.")] = 0.0
+    fade: Probability = 0.0
     playout: Playout = Playout()
 
 

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from rlgo.base.checks import Key
 from rlgo.base.settings import LOGISTIC, NonNegative, Probability
 from rlgo.compiler.dispatch import by_first
 from rlgo.compiler.jit import inline, njit
@@ -24,7 +23,6 @@ from rlgo.go.board import BLACK, outcome
 from rlgo.learning.value import sigma, squash
 
 _LINEAR_SLOPE = 0.25  # of sigma at 0
-_TEMPO = Key("What a turn is worth in V of that position, before the logistic function.")
 
 
 class LearnedValue(NamedTuple):
@@ -38,7 +36,7 @@ class LearnedValue(NamedTuple):
     0.9
     """
 
-    tempo: Annotated[NonNegative, _TEMPO] = 0.0
+    tempo: NonNegative = 0.0
 
 
 class NetworkValue(NamedTuple):
@@ -58,8 +56,8 @@ class CorrectedValue(NamedTuple):
     0.0
     """
 
-    tempo: Annotated[NonNegative, _TEMPO] = 0.0
-    share: Annotated[Probability, Key("How far the network corrects V; 1: altogether.")] = 0.5
+    tempo: NonNegative = 0.0
+    share: Probability = 0.5
 
 
 class OutsideValue(NamedTuple):

@@ -45,9 +45,7 @@ class Puct(NamedTuple):
             "has `first_play_urgency`.",
         ),
     ] = 0.0
-    scale: Annotated[  # from handcrafted values and patterns that predict the moves of games best together
-        Positive, Key("The policy is softmax(x / scale), where sigma(x) is H.", name="policy_scale")
-    ] = 0.4
+    scale: Positive = 0.4  # of the policy softmax(x / scale), where sigma(x) is H; see `log_odds.action_x`
     noise: Annotated[Probability, Key("Share of Dirichlet noise in the policy at the root.")] = 0.0
     noise_alpha: Annotated[Positive, Key("Concentration of that noise; about 10 / moves.", needs=_NOISE)] = 0.12
 

@@ -13,7 +13,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from mcts.policies.ucb1 import ucb1
-from mcts.policies.values import CONFIDENCE, FIRST_PLAY_URGENCY, MOST_PRIOR, take_values
+from mcts.policies.values import CONFIDENCE, EXPLORATION, FIRST_PLAY_URGENCY, MOST_PRIOR, take_values
 from mcts.tree import count, mean_or_0, outcomes
 from rlgo.base.checks import Choice, Key, needs
 from rlgo.base.settings import NonNegative, Positive
@@ -51,7 +51,7 @@ class Rave(NamedTuple):
     0.02
     """
 
-    c: Annotated[NonNegative, Key("Exploration constant of UCB1.", "exploration")] = 0.0
+    c: EXPLORATION = 0.0
     first_play_urgency: FIRST_PLAY_URGENCY = 0.5
     schedule: Annotated[
         int,

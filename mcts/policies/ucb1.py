@@ -6,14 +6,12 @@ Start reading at `ucb1`.
 from __future__ import annotations
 
 import math
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from mcts.policies.values import CONFIDENCE, FIRST_PLAY_URGENCY, take_values
+from mcts.policies.values import CONFIDENCE, EXPLORATION, FIRST_PLAY_URGENCY, take_values
 from mcts.tree import count, mean
-from rlgo.base.checks import Key
-from rlgo.base.settings import NonNegative
 from rlgo.compiler.jit import inline, njit
 from rlgo.go.board import BLACK
 
@@ -26,7 +24,7 @@ class Ucb1(NamedTuple):
     1.0
     """
 
-    c: Annotated[NonNegative, Key("Exploration constant of UCB1.", "exploration")] = 0.0
+    c: EXPLORATION = 0.0
     first_play_urgency: FIRST_PLAY_URGENCY = 0.5
     prior_n: CONFIDENCE = 0
 

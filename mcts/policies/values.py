@@ -19,6 +19,7 @@ from rlgo.learning.value import sigma
 
 MOST_PRIOR = 100_000  # limit of C and C~: the counts of a node must stay in range
 
+EXPLORATION: TypeAlias = Annotated[NonNegative, Key("Exploration constant of UCB1.", "exploration")]
 FIRST_PLAY_URGENCY: TypeAlias = Annotated[
     NonNegative, Key("The value, to its player, of an action without statistics.", aliases="fpu")
 ]

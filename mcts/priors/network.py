@@ -7,13 +7,12 @@ its value is used is in `mcts/leaves/values.py`.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mcts.leaves.values import correction
 from mcts.log_odds import action_x, to_log_policy
-from rlgo.base.checks import Key
 from rlgo.base.settings import NonNegative, Positive
 from rlgo.compiler.jit import njit
 from rlgo.go.board import BLACK
@@ -32,8 +31,8 @@ class Network(NamedTuple):
     4
     """
 
-    scale: Annotated[Positive, Key("Scale s of H = sigma(s log(n P(a)) - t).")] = 0.4
-    shift: Annotated[NonNegative, Key("Shift t of H = sigma(s log(n P(a)) - t).")] = 0.4
+    scale: Positive = 0.4
+    shift: NonNegative = 0.4
 
 
 class NetworkWorkspace(NamedTuple):

@@ -5,12 +5,11 @@ Start reading at `add_x`. The patterns themselves are in `rlgo/moves/patterns.py
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mcts.log_odds import action_x, to_log_policy
-from rlgo.base.checks import Key
 from rlgo.base.settings import NonNegative, Positive
 from rlgo.compiler.jit import njit
 from rlgo.go.rules import n_points
@@ -28,8 +27,8 @@ class Patterns(NamedTuple):
     0.4
     """
 
-    scale: Annotated[Positive, Key("Scale s of H = sigma(s log(n P(a)) - t).")] = 0.4
-    shift: Annotated[NonNegative, Key("Shift t of H = sigma(s log(n P(a)) - t).")] = 0.4
+    scale: Positive = 0.4
+    shift: NonNegative = 0.4
 
 
 class PatternScratch(NamedTuple):

@@ -5,15 +5,13 @@ Start reading at `give_prior`.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from annotated_types import Ge, Le
 
 from mcts.policies import take_prior
 from mcts.priors import add_x
-from rlgo.base.checks import Key
-from rlgo.base.settings import MOST
+from rlgo.base.settings import Count
 from rlgo.compiler.jit import by_type, compare_and_swap, njit
 
 
@@ -27,7 +25,7 @@ class Stage(NamedTuple):
     """
 
     prior: Any
-    after: Annotated[int, Ge(1), Le(MOST), Key("Visits of a node before it has this prior.")] = 1
+    after: Count = 1
 
 
 def stages_due(stages, visits):

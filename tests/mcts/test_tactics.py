@@ -6,7 +6,8 @@ import pytest
 from board_data import from_diagram
 
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, Settings
+from mcts.policies import Ucb1
+from mcts.settings import ALGORITHMS, Search
 from rlgo.go.board import BLACK, WHITE
 from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.moves.rollout import DefaultPolicy
@@ -70,8 +71,8 @@ POSITIONS = {
 
 
 @pytest.mark.parametrize("name", POSITIONS)
-@pytest.mark.parametrize("settings", [ALGORITHMS["uct"]._replace(c=0.4), ALGORITHMS["mc_rave"]], ids=["uct", "mc_rave"])
-def test_the_one_right_answer(name: str, settings: Settings):
+@pytest.mark.parametrize("settings", [Search(Ucb1(0.4, 1.0)), ALGORITHMS["mc_rave"]], ids=["uct", "mc_rave"])
+def test_the_one_right_answer(name: str, settings: Search):
     diagram, color, komi, expected = POSITIONS[name]
     game = from_diagram(diagram, color, komi)
     player = TreeSearch(game.size, settings, 6000, default_policy=DefaultPolicy(mercy=False), seed=1)

@@ -47,7 +47,7 @@ def test_settings_out_of_range(settings, message):
 
 def test_settings_reach_compiled_code_as_plain_numbers():
     """Another type, an integer for a number or an enum, would have everything compiled once more."""
-    given = Rave(c=1, schedule=Schedule.AMAF, bias=1)
+    given = validated(Rave(c=1, schedule=Schedule.AMAF, bias=1))
     types = [type(value) for value in given]
     assert types == [type(value) for value in Rave()]
     assert set(types) == {int, float, bool}

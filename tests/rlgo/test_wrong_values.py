@@ -178,7 +178,7 @@ CALLS = {
     "TwoPhase": (rlgo.TwoPhase, {"first": rlgo.TdSearch(SIZE, simulations=1), "depth": 1, "table_bits": 4}),
     "TreeSearch": (
         mcts.TreeSearch,
-        dict.fromkeys(("settings", "default_policy", "epsilon", "weights", "evaluator", "prior_search", "resign"))
+        dict.fromkeys(("settings", "default_policy", "weights", "evaluator", "prior_search", "resign"))
         | {"size": SIZE, **TREE},
     ),
     "TreeSearch.search": (mcts.TreeSearch(SIZE, **TREE).search, {"game": rlgo.Game(SIZE), "budget": None}),

@@ -10,7 +10,9 @@ from typing import Annotated, Any, NamedTuple
 
 import pytest
 
-from mcts.settings import Resources, Settings
+from mcts.leaves import Playout
+from mcts.policies import Flat, Puct, Rave, Ucb1
+from mcts.settings import Resources, Search
 from rlgo.base.checks import Choice, Key, Word, keys_of, needs, validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import Count, CountOr0, Learning, Policy, Positive
@@ -24,10 +26,14 @@ from train.players import PLAYERS, make_player
 from train.players.keys import Keys, register
 from train.players.listing import player_keys
 from train.players.spec import parse_spec
+from train.players.tree_keys import LeafKeys, PriorKeys
 from train.settings import Group, Section, section_from
 
 ROOT = Path(__file__).resolve().parents[2]
-TUPLES = (Learning, Policy, Simulation, TableLearning, AlphaBetaOptions, DefaultPolicy, Settings, Resources)
+TUPLES = (
+    Learning, Policy, Simulation, TableLearning, AlphaBetaOptions, DefaultPolicy,
+    Search, Flat, Ucb1, Rave, Puct, Playout, PriorKeys, LeafKeys, Resources,
+)  # fmt: skip
 PATHS = [path for package in ("rlgo", "mcts", "train") for path in (ROOT / package).rglob("*.py")]
 NODES = [(path, node) for path in PATHS for node in ast.walk(ast.parse(path.read_text("utf-8")))]
 CLASSES = {(str(path), node.name): node for path, node in NODES if isinstance(node, ast.ClassDef)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 
 import pytest
 from nonsense import NONSENSE
 
 import rlgo
+from rlgo.base.checks import validated
 from train.arena.match import MatchSettings, play_match
 from train.arena.sprt import Sprt
 from train.arena.tournament import read_tournament, run_tournament
@@ -21,10 +23,16 @@ from train.runs.evaluate import evaluate
 from train.runs.run import current_weights, resume, train
 from train.runs.sweep import read_sweep, run_sweep
 
+
+@functools.wraps(MatchSettings)
+def match_settings(**values):
+    return validated(MatchSettings(**values))
+
+
 # What reaches the file system or starts games is far away where one argument is wrong and the others lead nowhere.
 CALLS = {
     play_match: {"a": "greedy,weights=nowhere.npz", "b": "random", "games": 2},
-    MatchSettings: {"games": 2},
+    match_settings: {"games": 2},
     Sprt: {},
     read_tournament: {"path": "nowhere.toml"},
     run_tournament: {"plan": None},

@@ -130,11 +130,22 @@ def find_player(name: str) -> type[Keys]:
     raise RlgoError(f"unknown player {name or repr(name)}; {hint}")
 
 
+_GONE = {  # keys that players once had
+    "apart": "Dyna-2 keeps both memories in one table",
+    "c_puct": "it is a key of the player puct",
+    "network_policy": "a network's policy stands alone, or is added to Q_rlgo",
+    "puct_rule": "PUCT adds AlphaGo's bonus",
+    "sharing": "the short-term memory shares no weights",
+}
+
+
 def _field(key: str, name: str) -> str:
     """Find the field for a key of a player, by its full name or an alias."""
     kind = find_player(name)
     field = kind.aliases().get(key, key)
     if field not in kind.all_keys():
+        if field in _GONE:
+            raise RlgoError(f"player {name}: {key} is gone: {_GONE[field]}")
         raise RlgoError(f"player {name}: {unknown_key(key, kind.all_keys(), aliases=kind.aliases())}")
     return field
 

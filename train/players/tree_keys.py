@@ -472,8 +472,7 @@ def _register_algorithm(
     others : further attributes of the class, such as `Keys.by_size`
     """
     policy = ALGORITHMS[name].policy
-    # The scale of PUCT is that of the policy; RAVE is MC-RAVE with one of its schedules.
-    without = ("schedule", "k", "bias") if name == "rave" else ("scale",)
+    without = ("schedule", "k", "bias") if name == "rave" else ()  # RAVE is MC-RAVE with one of its schedules
     confident = {field: {"needs": _KNOWS} for field in ("prior_n", "prior_n_amaf") if hasattr(policy, field)}
     hints: dict[str, Any] = {"policy": Annotated[type(policy), Group(without=without, **confident)]}
     body: dict[str, Any] = {"__doc__": summary, "__module__": __name__, "policy": policy}

@@ -21,7 +21,7 @@ compiled = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compi
 _KERNELS = """
 import sys
 from pathlib import Path
-from rlgo.compiler import parallel
+from rlgo.compiler import jit, parallel
 rng = jit.make_rng(1)
 jit.compile_together((jit.random_u64, rng), (jit.random_below, rng, 5), later=[(jit.random_unit, rng)])
 own = [k for k in (jit.random_u64, jit.random_below, jit.random_unit) if k.stats.cache_misses]

@@ -329,7 +329,7 @@ def test_the_status_of_diff(run, tmp_path):
         (["export", "a.npz", "-o", "b.npz"], "b.npz: expected a name that ends in .w"),
         (["export", "none.npz"], "none.npz: no such weight file"),
         (["convert", "a.npz"], "weights convert: expected --size, --sharing, or both"),
-        (["convert", "a.npz", "--size", "4"], "a.npz: board size 4: expected 5 to 19"),
+        (["convert", "a.npz", "--size", "4"], "--size 4: expected an integer from 5 to 19"),
         (["convert", "a.npz", "--sharing", "LI"], "a.npz: 5x5 1x1+2x2 LI+LD: LI cannot express these weights"),
         (["convert", "a.npz", "--sharing", "x"], "a.npz: sharing = 'x': expected one of LI+LD, LI"),
         (["convert", "a.npz", "--size", "5"], "a.npz: is already 5x5 1x1+2x2 LI+LD"),

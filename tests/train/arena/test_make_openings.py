@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.go.game import Game
 from train.arena.make_openings import OpeningsPlan, judge_openings, make_openings
@@ -143,11 +144,11 @@ def test_a_band_that_nothing_falls_into(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_bad_plans() -> None:
     with pytest.raises(RlgoError, match=r"band = 0\.8-0\.8: expected a lower and a higher chance"):
-        PLAN._replace(low=0.8)
+        validated(PLAN._replace(low=0.8))
     with pytest.raises(RlgoError, match="plies = 7: expected at most 6 on 5x5"):
-        PLAN._replace(plies=7)
+        validated(PLAN._replace(plies=7))
     with pytest.raises(RlgoError, match="line = 3: expected at most 2 on 5x5"):
-        PLAN._replace(line=3)
+        validated(PLAN._replace(line=3))
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

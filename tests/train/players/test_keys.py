@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mcts.leaves import Mixture, Playout
 from mcts.player import TreeSearch
-from mcts.settings import ALGORITHMS, ActionValue, Heuristic, RaveSchedule, Settings, Use
+from mcts.policies import Flat, Rave
+from mcts.policies.rave import Schedule
+from mcts.priors import Handcrafted, Patterns, Rlgo, sum_of
+from mcts.priors.stages import Stage
+from mcts.settings import ALGORITHMS, Search
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import config_path, list_configs
 from rlgo.base.settings import CONSTANT, EXPONENTIAL, HARMONIC, LINEAR, LINEAR_DECAY
@@ -85,7 +90,7 @@ def test_defaults_of_tree_search_are_those_of_its_algorithms():
             continue
         player = make_player(name, 9, 1)
         plain = TreeSearch(9, ALGORITHMS["mc"])
-        assert player.settings == settings._replace(max_moves=243, evaluator=Use.NOTHING)
+        assert player.settings == settings
         assert player.name == name
         for attribute in ("simulations", "seconds", "resign", "resources", "default_policy"):
             assert getattr(player, attribute) == getattr(plain, attribute), attribute
@@ -110,10 +115,11 @@ def test_who_gives_a_step_size_means_its_schedule(keys, alpha, schedule):
 
 
 def test_who_gives_k_means_its_schedule():
-    assert make_player("mc_rave", 9).settings.schedule == RaveSchedule.MINIMUM_MSE
-    assert make_player("mc_rave,k=500", 9).settings.schedule == RaveSchedule.HAND_SELECTED
-    assert make_player("heuristic_mc_rave.toml", 9).settings.schedule == RaveSchedule.MINIMUM_MSE
-    assert make_player("heuristic_mc_rave.toml,k=500", 9).settings.schedule == RaveSchedule.HAND_SELECTED
+    for spec, schedule in (
+        ("mc_rave", Schedule.MINIMUM_MSE), ("mc_rave,k=500", Schedule.HAND_SELECTED),
+        ("heuristic_mc_rave.toml", Schedule.MINIMUM_MSE), ("heuristic_mc_rave.toml,k=500", Schedule.HAND_SELECTED),
+    ):  # fmt: skip
+        assert make_player(spec, 9).settings.policy.schedule == schedule
 
 
 def test_every_key_of_tree_search_reaches_what_it_names():
@@ -126,19 +132,21 @@ def test_every_key_of_tree_search_reaches_what_it_names():
     assert isinstance(player, TreeSearch)
     assert (player.simulations, player.resign, player.resources.reuse) == (7, 0.1, False)
     assert player.default_policy == DefaultPolicy(UNIFORM, mercy=False)
-    assert player.settings == Settings(
-        c=0.2, first_play_urgency=0.7, schedule=RaveSchedule.MINIMUM_MSE_EXACT, rave_bias=0.3,
-        amaf_own=True, expand_after=3, heuristic=Heuristic.BOTH, prior_n=6, prior_n_amaf=8,
-        truncate=5, virtual_loss=4, max_moves=243, evaluator=Use.NOTHING,
-    )  # fmt: skip
+    assert player.settings == Search(
+        Rave(0.2, 0.7, Schedule.MINIMUM_MSE_EXACT, bias=0.3, amaf_own=True, prior_n=6, prior_n_amaf=8),
+        (Stage(sum_of(Rlgo(), Handcrafted())),),
+        Playout(truncate=5),
+        expand_after=3,
+        virtual_loss=4,
+    )
+    assert (player.composition.virtual_loss, player.composition.max_moves) == (4, 243)
     assert len(player.trees) == 1
-    assert sum(array.nbytes for array in player.trees[0]) == pytest.approx(3e6, rel=0.02)
+    assert sum(array.nbytes for array in player.trees[0] if array is not None) == pytest.approx(3e6, rel=0.02)
     assert len(make_player("uct,workers=3,root_parallel=on", 5).trees) == 3
     by_action = make_player("mc_rave,schedule=hand_selected_action,k=70,save=off,pattern=off", 5)
-    assert (by_action.settings.schedule, by_action.settings.rave_k) == (RaveSchedule.HAND_SELECTED_ACTION, 70.0)
+    assert by_action.settings.policy[2:4] == (Schedule.HAND_SELECTED_ACTION, 70.0)
     assert by_action.default_policy == DefaultPolicy(save=False, pattern=False)
-    flat = make_player("mc,temperature=0.2,pruning=3", 5).settings
-    assert (flat.action_value, flat.temperature, flat.pruning) == (ActionValue.FLAT, 0.2, 3.0)
+    assert make_player("mc,temperature=0.2,pruning=3", 5).settings.policy == Flat(0.2, 3.0)
     assert make_player("mc_rave,seconds=2", 5).simulations is None
 
 
@@ -196,7 +204,7 @@ def test_the_default_has_values_of_its_own_on_19x19():
 
     def values(spec, size):
         player = make_player(spec, size)
-        return player.simulations, player.settings.prior_n_amaf
+        return player.simulations, player.settings.policy.prior_n_amaf
 
     assert values("heuristic_mc_rave", 9) == (3_000, 50)
     assert values("heuristic_mc_rave", 19) == (10_000, 50)
@@ -208,17 +216,11 @@ def test_the_strongest_player_plays_on_every_board():
     for size in (5, 9, 13, 19):
         player = make_player("rlgo,memory_mb=8", size)
         assert (player.simulations, player.seconds) == (None, 1.0)
-        assert player.settings == ALGORITHMS["rlgo"]._replace(
-            max_moves=3 * size * size,
-            evaluator=Use.NOTHING,
-            heuristic=Heuristic.NETWORK,
-            network_after=4,
-            earlier_heuristic=Heuristic.HANDCRAFTED,
-        )
-        assert player.knowledge.network is not None
-        assert player.knowledge.patterns is None
+        assert player.settings == ALGORITHMS["rlgo"]
+        assert player.models.network is not None
+        assert player.models.patterns is None
         assert player.value_weights() is None
-        assert make_player("rlgo,memory_mb=8,c_puct=0.7", size).settings.c_puct == 0.7
+        assert make_player("rlgo,memory_mb=8,c_puct=0.7", size).settings.policy.c == 0.7
     assert [PLAYERS["rlgo"].by_size[size]["network"] for size in (11, 12, 16, 17)] == ["9x9", "13x13", "13x13", "19x19"]
     assert make_player("rlgo,sims=20", 7).seconds is None
     assert make_player("rlgo,sims=20,seconds=3", 7).seconds == 3.0
@@ -230,8 +232,8 @@ def test_without_a_network_the_strongest_player_is_mc_rave_with_patterns(size):
     player = make_player("rlgo,network=none,memory_mb=8,leaf_fade=0.0", size)
     other = make_player("mc_rave_patterns,memory_mb=8,leaf_fade=0.0", size)
     assert player.settings == other.settings
-    assert player.settings.leaf_fade == 0.0
-    assert player.knowledge.network is None
+    assert getattr(player.settings.leaf, "fade", 0.0) == 0.0
+    assert player.models.network is None
     assert (player.value_weights() is None) == (other.value_weights() is None)
     assert player.calibration == other.calibration
     assert (player.name, player.simulations, player.seconds) == ("rlgo", None, 1.0)
@@ -243,10 +245,10 @@ def test_mc_rave_with_patterns_plays_on_every_board():
     for size in (5, 9, 10, 13, 19):
         player = make_player("mc_rave_patterns,memory_mb=8", size)
         has_weights = size in (9, 13, 19)
-        assert player.settings.heuristic == (Heuristic.RLGO_PATTERNS if has_weights else Heuristic.PATTERNS)
+        assert player.settings.prior[-1].prior == (sum_of(Rlgo(), Patterns()) if has_weights else Patterns())
         assert (player.value_weights() is not None) == has_weights
-        assert player.knowledge.patterns is not None
-        assert (player.settings.leaf_value > 0) == has_weights
+        assert player.models.patterns is not None
+        assert isinstance(player.settings.leaf, Mixture) == has_weights
         if has_weights:
             assert player.value_weights().features.sees_liberties == (size == 9)
     assert not make_player("mc_rave_patterns,weights=9x9-1M", 9).value_weights().features.sees_liberties
@@ -292,8 +294,9 @@ def test_named_weights_are_used_on_boards_without_shipped_ones(tmp_path):
     features = make_features(5, (1,))
     save_weights(tmp_path / "w.npz", Weights(features, np.zeros(features.n_weights + 1, np.float32)))
     settings = make_player(f"mc_rave_patterns,weights={tmp_path / 'w.npz'},leaf_fade=0.5", 5).settings
-    assert (settings.heuristic, settings.leaf_value, settings.leaf_fade) == (Heuristic.RLGO_PATTERNS, 0.75, 0.5)
-    assert make_player("mc_rave_patterns", 5).settings.leaf_value == 0.0
+    assert settings.prior == ALGORITHMS["mc_rave_patterns"].prior
+    assert (settings.leaf.share, settings.leaf.fade) == (0.75, 0.5)
+    assert make_player("mc_rave_patterns", 5).settings.leaf == Playout()
 
 
 def test_a_prior_search_learns_with_a_seed_of_its_own():

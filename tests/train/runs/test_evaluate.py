@@ -209,7 +209,7 @@ def test_the_command_prints_writes_and_draws(made, found, tmp_path, capsys):
         (["long", "komi.npz"], "long 100 was trained with komi 0.5, komi.npz with 1.5: expected --komi"),
         (["long", "--games", "7"], "--games 7: expected an even number from 2 to 10,000,000"),
         (["long", "--gnugo", "3"], "--gnugo 3: expected an even number from 0 to 10,000,000"),
-        (["long", "--games", "0"], "--games 0: expected an integer of at least 2"),
+        (["long", "--games", "0"], "--games 0: expected an even number from 2 to 10,000,000"),
         (["long", "--png", "no/such/file"], "--png no/such/file: expected a file that can be written"),
         ([], "missing RUN|FILE"),
     ],

@@ -68,7 +68,7 @@ def test_an_address_that_is_taken():
         (["--weights", "nowhere"], "nowhere: expected a folder"),
         (["--sgf", "nowhere"], "nowhere: expected a folder"),
         (["--runs", "nowhere"], "nowhere: expected a folder of training runs"),
-        (["--port", "99999"], "--port 99999: expected an integer of at most 65,535"),
+        (["--port", "99999"], "--port 99999: expected an integer from 0 to 65,535"),
         (["--tensorboard", "foo"], "--tensorboard foo: expected an address such as http://localhost:6006"),
         (["--host", ""], "--host '': there is no such host"),
         (["--host", "a" * 64], "there is no such host"),
