@@ -42,7 +42,7 @@ sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "tests")) if path not in
 from rlgo.base.errors import RlgoError  # noqa: E402 - found by the line above
 from rlgo.base.files import write_atomically  # noqa: E402
 from train import console, provenance  # noqa: E402
-from train.process import exit_status
+from train.process import exit_status  # noqa: E402
 
 _SAVE_SECONDS = 60.0  # between two records of a stress test that is under way
 _MOST_FAILURES = 20  # described in the record; all are counted
