@@ -12,6 +12,7 @@ from annotated_types import Ge, Gt, Le
 
 from mcts.leaves import LEAVES, CorrectedValue, LearnedValue, Mixture, NetworkValue, OutsideValue, Playout, Value
 from mcts.leaves.playout import NO_TRUNCATION
+from mcts.leaves.values import VALUES
 from mcts.policies import POLICIES, Flat, Puct, Rave, Ucb1, confidences
 from mcts.policies.rave import Schedule
 from mcts.priors import PRIORS, Handcrafted, Network, Outside, Patterns, Rlgo, parts_of, sum_of
@@ -63,17 +64,14 @@ class Search(NamedTuple):
         """Refuse parts that are none, and stages of prior knowledge in a wrong order."""
         if type(self.prior) is not tuple or not all(isinstance(stage, Stage) for stage in self.prior):
             raise RlgoError(f"prior = {shown(self.prior)}: expected a tuple of mcts.Stage")
-        known = (
+        priors = [part for stage in self.prior for part in parts_of(stage.prior)]
+        values = [self.leaf.value] if hasattr(self.leaf, "value") else []
+        for name, given, kinds, words in (
             ("policy", [self.policy], POLICIES, "a tree policy, such as mcts.Puct()"),
+            ("prior", priors, PRIORS, "prior knowledge, such as mcts.Rlgo()"),
             ("leaf", [self.leaf], LEAVES, "what a simulation is worth, such as mcts.Playout()"),
-            (
-                "prior",
-                [part for stage in self.prior for part in parts_of(stage.prior)],
-                PRIORS,
-                "prior knowledge, such as mcts.Rlgo()",
-            ),
-        )
-        for name, given, kinds, words in known:
+            ("leaf", values, VALUES, "one with a value, such as mcts.LearnedValue()"),
+        ):
             for part in given:
                 if type(part) not in kinds:
                     raise RlgoError(f"{name} = {shown(part)}: expected {words}")

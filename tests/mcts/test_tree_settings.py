@@ -67,6 +67,7 @@ def test_settings_reach_compiled_code_as_plain_numbers():
         (Rave, {"schedule": "best"}, "schedule = 'best': expected one of"),
         (Search, {"policy": Playout()}, "policy = .*: expected a tree policy, such as mcts.Puct"),
         (Search, {"leaf": Puct()}, "leaf = .*: expected what a simulation is worth"),
+        (Search, {"leaf": Value(Puct())}, "leaf = .*: expected one with a value"),
         (Search, {"prior": (Rlgo(),)}, "prior = .*: expected a tuple of mcts.Stage"),
         (Search, {"prior": (Stage(Puct()),)}, "prior = .*: expected prior knowledge"),
         (Search, {"prior": (Stage(Rlgo(), 4), Stage(Even(), 4))}, "prior: expected stages after more and more visits"),
