@@ -134,7 +134,7 @@ RULES: dict[str, LearningRule | None] = {"normalised": None, "idbd": idbd}
 
 
 def find_rule(text: str | LearningRule) -> LearningRule | None:
-    """Return a learning rule by name: ``NAME`` or ``FILE.py:NAME``, optionally followed by ``,parameter=value`` ...
+    """Return a learning rule by name, or ``FILE.py:NAME`` or ``MODULE:NAME``, optionally with ``,parameter=value`` ...
 
     The file is a Python program, and is run. A `LearningRule` is returned unchanged. Raises RlgoError for an unknown
     rule or parameter.
