@@ -118,7 +118,7 @@ def resume(path: str | Path, games: int | None = None, progress: bool = True, cl
     path : the run folder
     games : a new total number of games; None: as configured
     progress : see `train`
-    cluster : another place for the workers, see `config.Run`; None: as configured
+    cluster : another place for the workers, see `config.RunConfig`; None: as configured
 
     Raises
     ------
