@@ -1,20 +1,19 @@
-"""Running functions of rlgo on a Ray cluster, and checking that all machines have the same rlgo.
+"""Connecting to a Ray cluster, and checking that all machines run the same rlgo.
 
-Start reading at `Cluster`. Training and matches both use it; this is the only module that imports Ray. Ray is optional
+Training and matches both use this module; it is the only one that imports Ray. Ray is optional
 (``pip install 'rlgo[ray]'``) and slow to import, so it is imported in `connect`, not at the top.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import re
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +24,7 @@ from rlgo.compiler.sources import sources_digest
 
 _CONNECT_SECONDS = 5.0  # for a TCP connection to the head
 _MEBI = 2**20
+_LONGEST_FINGERPRINT = 100  # characters
 _AUTHENTICATION = (
     "RAY_AUTH_MODE=token with the cluster's token in ~/.ray/auth_token, RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN"
 )
@@ -35,95 +35,20 @@ def fingerprint() -> str:
     return f"rlgo {version()} ({sources_digest()})"
 
 
-def run_task(expected: str, folder: str, function: str, *arguments: Any) -> Any:
-    """Run a function on a machine of a cluster; called there.
+def check_fingerprint(found: str, where: str, setting: str) -> None:
+    """Raise RlgoError if a machine of a cluster runs a different rlgo from this one.
 
     Parameters
     ----------
-    expected : the `fingerprint` of the machine that asks for it
-    folder : the current folder there, for relative paths; this machine may not have it
-    function : ``MODULE:NAME``, because another version of rlgo may lack it
-    arguments : of the function
-
-    Raises RlgoError if this machine has another rlgo, and what the function raises.
+    found : the `fingerprint` that it reports; another program may report anything
+    where, setting : the machine and the setting that names the cluster, for the message
     """
-    if fingerprint() != expected:
-        raise RlgoError(f"{socket.gethostname()} has {fingerprint()}: expected {expected}, as here")
-    with contextlib.suppress(OSError):
-        os.chdir(folder)
-    module, _, name = function.partition(":")
-    return getattr(importlib.import_module(module), name)(*arguments)
+    if found != fingerprint():
+        shown = "".join(c if c.isprintable() else "?" for c in str(found)[:_LONGEST_FINGERPRINT])
+        raise RlgoError(f"{setting}: {where} has {shown}: expected {fingerprint()}, as here")
 
 
-class TaskDied(Exception):
-    """Raised when the process or the machine that ran a function is gone."""
-
-
-class Cluster:
-    """A Ray cluster on which functions run, each on one CPU. Ray chooses where, and queues them if all CPUs are busy.
-
-    Parameters
-    ----------
-    cluster, workers, n_weights, setting : see `connect`
-    retries : how often Ray repeats a function whose process or machine dies
-
-    Attributes
-    ----------
-    setting : what named the cluster, for error messages
-
-    Raises
-    ------
-    RlgoError : as `connect` does.
-    """
-
-    def __init__(self, cluster: str, workers: int, n_weights: int = 0, setting: str = "", retries: int = 0) -> None:
-        self.setting = setting or f'run.cluster = "{cluster}"'
-        self._ray, self._is_ours = connect(cluster, workers, n_weights, self.setting)
-        options = {"num_cpus": 1, "max_retries": retries, "scheduling_strategy": "SPREAD"}
-        self._task = self._ray.remote(run_task).options(**options)
-        self._pending: set[Any] = set()
-
-    def cpus(self) -> tuple[int, int]:
-        """Return the CPUs of the cluster as Ray counts them: (all, free ones)."""
-        everything, free = self._ray.cluster_resources(), self._ray.available_resources()
-        return int(everything.get("CPU", 0)), int(free.get("CPU", 0))
-
-    def put(self, value: Any) -> Any:
-        """Send a value to the cluster once; return a reference, which `submit` takes in its place."""
-        return self._ray.put(value)
-
-    def submit(self, function: str, *arguments: Any) -> Any:
-        """Run a function, named as ``MODULE:NAME``; return a handle for `wait` and `result`."""
-        call = self._task.remote(fingerprint(), os.getcwd(), function, *arguments)
-        self._pending.add(call)
-        return call
-
-    def wait(self, calls: Sequence[Any], seconds: float = 1.0) -> list[Any]:
-        """Wait for functions; return those that have ended, possibly none. In short steps, so that Ctrl-C is seen."""
-        return list(self._ray.wait(list(calls), timeout=seconds)[0])
-
-    def result(self, call: Any) -> Any:
-        """Return the result of a function that has ended, or raise what it raised; `TaskDied` if it did not end."""
-        self._pending.discard(call)
-        try:
-            return self._ray.get(call)
-        except self._ray.exceptions.RayTaskError as error:
-            raise (RlgoError(str(error.cause)) if isinstance(error.cause, RlgoError) else error) from None
-        except self._ray.exceptions.RayError as error:
-            raise TaskDied(short_error(error)) from None
-
-    def close(self) -> None:
-        """End all functions, and the connection if it is ours; a cluster that was started here ends."""
-        for call in self._pending:
-            with contextlib.suppress(Exception):
-                self._ray.cancel(call, force=True)
-        self._pending.clear()
-        if self._is_ours:
-            self._is_ours = False
-            self._ray.shutdown()
-
-
-def connect(cluster: str, workers: int, n_weights: int, setting: str) -> tuple[Any, bool]:
+def connect(cluster: str, workers: int, n_weights: int = 0, setting: str = "") -> tuple[Any, bool]:
     """Connect this process to a Ray cluster.
 
     Parameters
@@ -135,7 +60,7 @@ def connect(cluster: str, workers: int, n_weights: int, setting: str) -> tuple[A
     workers : number of workers that will be started
     n_weights : number of weights each worker learns, 0 if it learns none. A local cluster reserves memory for
         them.
-    setting : what named the cluster, for error messages
+    setting : name of the setting in error messages; by default ``run.cluster = "..."``
 
     Returns
     -------
@@ -147,6 +72,7 @@ def connect(cluster: str, workers: int, n_weights: int, setting: str) -> tuple[A
     ------
     RlgoError : if Ray is not installed, the cluster does not exist, or it rejects the token
     """
+    setting = setting or cluster_setting(cluster)
     ray = _import_ray(setting, is_remote=cluster != "local")
     if ray.is_initialized():
         return ray, False
@@ -173,10 +99,23 @@ def connect(cluster: str, workers: int, n_weights: int, setting: str) -> tuple[A
     return ray, True
 
 
+def cluster_setting(cluster: str) -> str:
+    """Return the config setting that names `cluster`, for error messages."""
+    return f'run.cluster = "{cluster}"'
+
+
 def short_error(error: Exception) -> str:
     """Return a Ray error as one line: the last line of the traceback it contains, or its first sentence."""
     ends = re.findall(r"^\s*([\w.]+(?:Error|Exception): .*)$", str(error), re.MULTILINE)
     return ends[-1] if ends else str(error).partition(". ")[0].strip()
+
+
+def was_killed(error: Exception) -> bool:
+    """Return whether a Ray error means that an actor's process or machine is gone, so that a new actor may succeed.
+
+    False for an actor whose constructor failed: the next one would fail, too.
+    """
+    return getattr(error, "actor_init_failed", True) is False
 
 
 def _import_ray(setting: str, is_remote: bool) -> Any:

@@ -179,7 +179,7 @@ class LearnWorkers:
     ----------
     theta : float32[n + 1], the merged weights
     optimiser : float32[n + 1, k], state of the learning rule for each weight, merged like the weights
-    log : receives messages, one line each; `train.runs.workers` reports there what it waits for
+    log : receives messages, one line each; `train.runs.workers` reports lost workers here
     """
 
     theta: np.ndarray

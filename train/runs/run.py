@@ -48,8 +48,7 @@ LONG_SECONDS = 0.5  # Ctrl-C does not wait for the end of a round that takes lon
 SAVED = "; saved up to "  # in errors, between the problem and how much is saved
 _MAX_WEIGHT = 1e12  # beyond this, learning has diverged, and logged numbers would be meaningless
 _MAY_CHANGE = ("run.name", "run.out", "run.games", "run.cluster", "run.cluster_timeout")  # when a run is resumed
-_FORMER_STATE = ("ratings", "lost")  # in states of earlier versions
-_RESULTS = ("seconds", "sessions", "strength", "elo")  # added to run.json at the end
+_RESULTS = ("seconds", "sessions", "lost", "strength", "elo")  # added to run.json at the end
 
 
 @dataclass(frozen=True)
@@ -234,6 +233,7 @@ class _Progress:
 
     config: str = ""  # as TOML, at the start of the run
     games: int = 0
+    lost: int = 0  # games, see `Learner`
     sessions: int = 0  # how often it was started
     seconds: float = 0.0  # of all sessions
     window: dict[str, float] = field(default_factory=dict)  # tallies since the last point of the logs ...
@@ -248,7 +248,8 @@ class _Progress:
     @classmethod
     def of(cls, saved: dict[str, Any]) -> _Progress:
         """Return a saved state."""
-        return cls(**{key: value for key, value in saved.items() if key not in _FORMER_STATE})
+        saved.pop("ratings", None)  # in states from before the rating scale
+        return cls(**saved)
 
 
 @dataclass
@@ -344,7 +345,7 @@ class _Run:
         finally:
             self.stop.at_once = False
         self.slice_seconds = seconds = time.perf_counter() - begun
-        done.games = self.learner.games
+        done.games, done.lost = self.learner.games, self.learner.lost
         done.spent += seconds
         for name in tally.dtype.names or ():
             done.window[name] = done.window.get(name, 0.0) + float(tally[name])
@@ -390,6 +391,8 @@ class _Run:
                     f"(policy.max_moves){result}"
                 )
             scalars = _scalars(self.done.window, self.done.spent, self.learner)
+            if run.cluster:
+                scalars["cluster/lost_games"] = self.done.lost
             self.monitor.log(games, scalars)
             self.done.window, self.done.spent = {}, 0.0
         if weights is not None and measured is not None:
@@ -478,13 +481,14 @@ class _Run:
         """Write the weights and the results, and print how to use them."""
         save_weights(self.folder.weights, self.weights())
         done = self.done
-        end = {"seconds": round(done.seconds, 1), "sessions": done.sessions}
-        results = {**end, "strength": done.strength, "elo": done.elo}
-        self.folder.write_about({**_read_provenance(self.folder), **results})
+        end: dict[str, Any] = {"seconds": round(done.seconds, 1), "sessions": done.sessions, "lost": done.lost}
+        end |= {"strength": done.strength, "elo": done.elo}
+        self.folder.write_about({**_read_provenance(self.folder), **end})
         self.monitor.hparams(flat(self.config), is_finished=True)
+        lost = f", and {done.lost:,} lost with workers that died" if done.lost else ""
         n = self.config.run.eval_games
         self.log(
-            f"{self.learner.games:,} games in {done.seconds:.0f} s. Above: Elo of the greedy player "
+            f"{self.learner.games:,} games in {self.done.seconds:.0f} s{lost}. Above: Elo of the greedy player "
             f"({SCALE}) and its win rates in {n:,} games per opponent, with 95 % intervals"
         )
         self.log(_next_steps(self.folder, self.config.board.size))
