@@ -37,6 +37,7 @@ from mcts.settings import (
 from mcts.statistics import tree_statistics
 from mcts.threads import SearchThreads, Task
 from mcts.tree import (
+    MOST_EDGES,
     MOST_VISITS,
     NO_PRIOR,
     PRIOR_UNITS,
@@ -155,7 +156,7 @@ class TreeSearch(Player):
     ):
         size = board_size(size)
         self.simulations, self.seconds = check_budget(simulations, seconds)
-        self.resources = check("resources", resources, Resources)
+        self.resources = resources = check("resources", resources, Resources)
         self.default_policy = check("default_policy", default_policy, DefaultPolicy)
         check_default(self.default_policy)
         self.resign = check("resign", resign, Probability)
@@ -564,6 +565,7 @@ def _new_tree(size: int, search: Composition, memory_mb: float) -> Tree:
     node_bytes = sum(array.itemsize for array in node_arrays(one))
     edge_bytes = sum(array.itemsize for array in edge_arrays(one))
     edges = max(most, int(memory_mb * 1e6 / (edge_bytes + node_bytes / _EDGES_PER_NODE)))
+    edges = min(edges, MOST_EDGES)
     if isinstance(search.policy, Flat):
         return new_tree(1, most, *statistics)
     return new_tree(1 + edges // _EDGES_PER_NODE, edges, *statistics)

@@ -58,7 +58,7 @@ def read_result(root: Any, trees: list[Tree], color: int, search: Composition, s
 
     Parameters
     ----------
-    root : the root's edges, added up over all trees (`parallel.SearchThreads.root_edges`)
+    root : the root's edges, added up over all trees (`threads.SearchThreads.root_edges`)
     trees, search : the trees, and what the search is composed of
     color : the colour to play
     simulations : the number of simulations run

@@ -17,6 +17,7 @@ from mcts.policies import back_up_amaf, select
 from mcts.priors.stages import give_prior, stages_due
 from mcts.tree import (
     BEING_ADDED,
+    BUSY,
     MOST_VISITS,
     NO_CHILD,
     NO_PRIOR,
@@ -161,7 +162,7 @@ def expand(edge, tree, context, workspace):
     b, path, search = workspace.b, workspace.path, context.search
     shared = search.virtual_loss > 0
     stage = tree.stage[path.node[path.n_nodes - 1]]
-    c = 0 if stage in (WAITING, NO_PRIOR) else search.prior_n
+    c = 0 if stage in (NO_PRIOR, BUSY, WAITING) else search.prior_n
     # This visit counts once regardless of its virtual loss; those of other threads count as much as theirs.
     visits = count(tree.mc_statistic[edge]) - c - search.virtual_loss + 1
     if visits < visits_to_expand(search.expand_after, tree):

@@ -76,8 +76,8 @@ class Search(NamedTuple):
                 if type(part) not in kinds:
                     raise RlgoError(f"{name} = {shown(part)}: expected {words}")
         after = [validated(stage).after for stage in self.prior]
-        is_outside = any(isinstance(part, Outside) for part in parts(self))
-        if after != sorted(set(after)) or (is_outside and len(after) > 1):
+        is_outside = any(isinstance(part, Outside) for part in priors)
+        if after != sorted(set(after)) or (is_outside and (len(priors) > 1 or after != [1])):
             raise RlgoError("prior: expected stages after more and more visits, or that of an evaluator alone")
 
 
@@ -119,10 +119,13 @@ def compose(search: Search, size: int, shares_tree: bool) -> Composition:
     )
     outside = next((part for part in parts(search) if isinstance(part, Outside)), None)
     scale, shift = outside or Outside()
+    value = getattr(search.leaf, "value", None)
+    if isinstance(value, NetworkValue | CorrectedValue) and not needs(search, "network"):
+        raise RlgoError(f"leaf = {shown(search.leaf)}: expected mcts.Network among the priors, which gives the value")
     waits = isinstance(search.leaf, Value) and isinstance(search.leaf.value, OutsideValue)
     return Composition(
         search.policy,
-        search.prior,
+        tuple(validated(stage) for stage in search.prior),
         search.leaf,
         search.expand_after,
         search.virtual_loss if shares_tree or waits else 0,
@@ -146,7 +149,7 @@ def parts(search: Search) -> Iterator[Any]:
 
 
 def needs(search: Search, what: str) -> bool:
-    """Return whether a search needs learned ``patterns``, or a ``network``."""
+    """Return whether the priors of a search need ``weights``, ``patterns`` or a ``network``."""
     return any(getattr(PRIORS.get(type(part)), "NEEDS", None) == what for part in parts(search))
 
 
@@ -154,7 +157,8 @@ def needs_weights(search: Search) -> bool:
     """Return whether a search needs a learned value function."""
     playout = getattr(search.leaf, "playout", search.leaf)
     is_truncated = isinstance(playout, Playout) and playout.truncate != NO_TRUNCATION
-    return is_truncated or any(isinstance(part, Rlgo | LearnedValue | CorrectedValue) for part in parts(search))
+    uses_value = any(isinstance(part, LearnedValue | CorrectedValue) for part in parts(search))
+    return is_truncated or uses_value or needs(search, "weights")
 
 
 def with_network(search: Search, after: int = 16, share: float = 0.5) -> Search:
@@ -170,7 +174,9 @@ def with_network(search: Search, after: int = 16, share: float = 0.5) -> Search:
     stages = (*(stage for stage in search.prior if stage.after < after), Stage(network, after))
     leaf = search.leaf
     if isinstance(getattr(leaf, "value", None), LearnedValue) and share > 0:
-        value = NetworkValue() if share == 1 else CorrectedValue(leaf.value.tempo, share)
+        value = (
+            NetworkValue() if share == 1 and not needs(search, "weights") else CorrectedValue(leaf.value.tempo, share)
+        )
         leaf = leaf._replace(value=value)
     return search._replace(prior=stages, leaf=leaf)
 

@@ -20,7 +20,8 @@ from rlgo.compiler.jit import atomic_add, compare_and_swap, inline, njit, random
 from rlgo.go.board import PASS, is_sensible
 
 NO_CHILD, BEING_ADDED = -1, -2
-NO_PRIOR, WAITING = 0, 255  # `Tree.stage` of a node without a prior, and of one whose evaluator has not answered yet
+# `Tree.stage` of a node without a prior, of one that a thread is giving one, and of one that waits for its evaluator.
+NO_PRIOR, BUSY, WAITING = 0, 254, 255
 
 # A statistic is one int64: a count in the low bits and, above them, a sum of outcomes in units of 1 / OUTCOME_UNITS.
 # Wins and draws are exact; H, V at the end of a truncated simulation, and outcomes with values of leaves are rounded.
@@ -31,6 +32,7 @@ PRIOR_UNITS = 65_535
 # The sum has 35 bits. Searches end at this many visits, which leaves room for running threads and for priors.
 MOST_VISITS = (1 << 27) - (1 << 20)
 _BLOCK = np.dtype(np.uint16)  # by which edges are moved, whatever their type: it divides all of them
+MOST_EDGES = (1 << 31) - 1_000  # indices have 32 bits
 NODE_BITS = 36  # in `Tree.used`, the number of nodes starts at this bit
 
 
@@ -44,7 +46,7 @@ class Tree(NamedTuple):
     first_edge, n_edges : int32[N], index of the node's first edge, and how many edges it has
     node_visits : int32[N], N(s): the sum of N(s, a) over the node's edges, priors included
     stage : uint8[N], the stage of the node's prior, counted from 1; NO_PRIOR until a simulation first chooses an action
-        here; WAITING
+        here; BUSY; WAITING
     correction : float32[N], what a network says of leaves below the node, NaN if it has not evaluated the node; see
         `leaves/values.py`. None in a search that does not use it
     move : uint16[E], the edge's point, or PASS

@@ -43,7 +43,7 @@ class Context(NamedTuple):
 
     Attributes
     ----------
-    search : `settings.Search`, what it is composed of
+    search : `settings.Composition`, what it is composed of
     """
 
     search: Any

@@ -1,7 +1,7 @@
 """Configs: frozen dataclasses, read from TOML, with ``--set section.key=value`` on top.
 
 Start reading at the sections, `RunConfig` to `PolicyConfig`: each key with its meaning, default and allowed values.
-Keys of an algorithm are declared in its own settings (`rlgo.base.settings`); see `train.settings.group`. TD stands for
+Keys of an algorithm are declared in its own settings (`rlgo.base.settings`); see `train.settings.Group`. TD stands for
 Silver, Sutton & Mueller 2012; settings, sections and equations refer to it.
 """
 

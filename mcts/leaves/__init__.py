@@ -23,7 +23,7 @@ LEAVES: dict[type, Any] = {Playout: playout, Value: values, Mixture: mixture}
 
 @by_first(LEAVES)
 def outcome_of(leaf, new_node, tree, context, workspace):  # noqa: ARG001
-    """Return what a simulation is worth, P(Black wins); NaN if an evaluator will tell later.
+    """Return what a simulation is worth, P(Black wins); NaN if an evaluator will tell later (`outside/answers.py`).
 
     It also sets `path.z`, the outcome that counts in `tally.wins`, and `path.w`, the share of a value that comes later.
 

@@ -89,10 +89,9 @@ def answer(slots, first, n, answers, search, tree):
         answered = row >= 0 and row < max(len(answers.policy), len(answers.value))
         if node >= 0 and search.is_outside and tree.stage[node] == WAITING:
             has_policy = answered and answers.kind != NO_POLICY
-            tree.stage[node] = np.uint8(NO_PRIOR)
             if has_policy:
                 give_policy(path, answers, search, tree)
-                tree.stage[node] = np.uint8(ANSWERED)
+            tree.stage[node] = np.uint8(ANSWERED if has_policy else NO_PRIOR)
         v = answers.value[row] if answered and answers.has_value else np.nan
         total += take_value(search.leaf, path, v, search, tree)
     return total

@@ -1,6 +1,6 @@
 """Flat Monte-Carlo simulation: no tree, just the actions of the root. MC-RAVE paper, Section 2.3.
 
-Start reading at `choose_flat`. The paper's two extensions are here: "progressively favouring the most successful
+Start reading at `select`. The paper's two extensions are here: "progressively favouring the most successful
 actions" by a temperature, and "progressively pruning away the least successful actions" (Bouzy & Helmstetter 2003,
 "Monte-Carlo Go developments"). Truncated simulations are in `mcts/leaves/playout.py`.
 """

@@ -18,7 +18,7 @@ import numpy as np
 
 from mcts.log_odds import to_log_policy
 from mcts.policies.values import FIRST_PLAY_URGENCY
-from mcts.tree import NO_PRIOR, PRIOR_UNITS, WAITING, count, mean, outcomes
+from mcts.tree import BUSY, NO_PRIOR, PRIOR_UNITS, WAITING, count, mean, outcomes
 from rlgo.base.checks import Key, Needs
 from rlgo.base.settings import NonNegative, Positive, Probability
 from rlgo.base.softmax import softmax
@@ -80,7 +80,7 @@ def select(policy, node, color, tree, workspace):  # noqa: ARG001  # it needs no
     first, n_edges = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node])
     n_s = np.float64(tree.node_visits[node]) + 1.0  # with the visit that added the node
     stage = tree.stage[node]
-    even = 1.0 / n_edges if stage in (NO_PRIOR, WAITING) else -1.0
+    even = 1.0 / n_edges if stage in (NO_PRIOR, BUSY, WAITING) else -1.0
     urgency = first_play_urgency(policy, first, n_edges, color, even, tree)
     best, choice = -np.inf, np.int64(0)
     for k in range(n_edges):

@@ -27,7 +27,7 @@ class Schedule(IntEnum):
     """How beta, the weight of the AMAF value, shrinks as visits add up (MC-RAVE paper, Sections 4.2 to 4.6).
 
     >>> import mcts
-    >>> mcts.Rave(schedule="hand_selected").schedule == mcts.Schedule.HAND_SELECTED
+    >>> mcts.ALGORITHMS["rave"].policy.schedule == mcts.Schedule.AMAF
     True
     """
 

@@ -16,6 +16,7 @@ from mcts.priors.mogo import Mogo as Mogo
 from mcts.priors.network import Network as Network
 from mcts.priors.patterns import Patterns as Patterns
 from mcts.priors.rlgo import Rlgo as Rlgo
+from rlgo.base.settings import NonNegative, Positive
 from rlgo.compiler.dispatch import by_first
 from rlgo.compiler.jit import njit
 
@@ -39,8 +40,8 @@ class Outside(NamedTuple):
     0.4
     """
 
-    scale: float = 0.4
-    shift: float = 0.4
+    scale: Positive = 0.4
+    shift: NonNegative = 0.4
 
 
 class Sum(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 
 from mcts.policies import take_prior
 from mcts.priors import add_x
+from mcts.tree import BUSY
 from rlgo.base.settings import Count
 from rlgo.compiler.jit import by_type, compare_and_swap, njit
 
@@ -69,10 +70,11 @@ def give_prior(node, stage, before, b, tree, context, workspace):
     b : the position
     """
     had = np.int64(tree.stage[node])
-    if had == stage or not compare_and_swap(tree.stage, node, had, stage):
-        return  # another thread is working on it
+    if had >= stage or not compare_and_swap(tree.stage, node, had, BUSY):
+        return  # another thread gives it one, or has done so
     search, path = context.search, workspace.path
     for k in range(np.int64(tree.n_edges[node])):
         path.x[np.uint64(k)] = 0.0
     weigh(search.prior, stage, node, before, b, tree, context, workspace)
     take_prior(search.policy, node, had, b.to_play, tree, path, search.virtual_loss > 0)
+    tree.stage[node] = np.uint8(stage)

@@ -78,6 +78,8 @@ def guarded(what: str, call: Callable[..., Any], *args: Any, **arguments: Any) -
         raise
     except Exception as error:
         line = traceback.extract_tb(error.__traceback__)[-1]
-        text, file = cut(" ".join(str(error).split())), Path(line.filename).name
+        text, file, number = cut(" ".join(str(error).split())), line.filename, line.lineno
+        if isinstance(error, SyntaxError) and error.filename:
+            text, file, number = error.msg, error.filename, error.lineno
         before = f"{what}: " if what else ""
-        raise RlgoError(f"{before}{type(error).__name__}: {text} ({file}, line {line.lineno})") from error
+        raise RlgoError(f"{before}{type(error).__name__}: {text} ({Path(file).name}, line {number})") from error

@@ -31,7 +31,7 @@ from numba.core.serialize import dumps
 from rlgo.compiler.cache_folders import CACHE_DIR, folder_for, read_only
 from rlgo.compiler.inlined import rebuild_inlined, reduce_inlined
 from rlgo.compiler.progress import announce
-from rlgo.compiler.sources import PACKAGES, ROOT, has_user_types, kernel_digest, module_of
+from rlgo.compiler.sources import PACKAGES, ROOT, fields_of, has_user_types, kernel_digest, module_of
 
 if sys.platform != "win32":
     import fcntl
@@ -151,11 +151,12 @@ class KernelCache:
                 os.close(lock)
 
     def _key(self, signature: Any) -> tuple[Any, ...]:
-        """Return what determines machine code besides the sources: the types, the processor, what the function is."""
+        """Return what determines machine code besides the sources: types, fields, the processor, the function."""
         code = self._function.__code__
         cells = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
         function = code.co_firstlineno, _digest(code.co_code), _digest(dumps(cells))
-        return signature, cpu_target.target_context.codegen().magic_tuple(), sys.version_info[:2], function
+        processor = cpu_target.target_context.codegen().magic_tuple()
+        return signature, fields_of(signature), processor, sys.version_info[:2], function
 
     def _paths(self, signature: Any) -> list[Path]:
         """Return the file of a signature, and the one in a cache that can only be read; none if it is not kept."""

@@ -52,6 +52,13 @@ def _imports_by_module() -> dict[str, set[str]]:
     return {name: _imports(text, sources()) for name, text in sources().items()}
 
 
+def fields_of(types: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the names of the fields of all NamedTuples among numba types: kernels read them by position."""
+    return tuple(
+        (getattr(one, "fields", ()), fields_of(inner)) for one in types if (inner := getattr(one, "types", ())) != ()
+    )
+
+
 def has_user_types(types: Iterable[Any]) -> bool:
     """Return whether a NamedTuple among numba types is not of `PACKAGES`.
 

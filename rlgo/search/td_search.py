@@ -298,7 +298,7 @@ class TdSearch(Player):
         # Windows of other sizes may belong to a long-term memory, which simulations do not change.
         self._learns = np.array([name in short_term for name, _, _ in self.features.windows], np.uint8)
         # Memories, each with the number of moves played before: the oldest one acts, see `acting_memory`.
-        self._older: deque[tuple[int, Table]] = deque(maxlen=delay + 1)
+        self._older: deque[tuple[int, Table]] = deque(maxlen=self.delay + 1)
 
         choice, *own = seed_sequence(seed).spawn(1 + self.workers)
         self._choice = np.random.default_rng(choice)

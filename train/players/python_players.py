@@ -70,6 +70,8 @@ def _keys_of(name: str) -> type[Keys]:
             continue
         if parameter.default is parameter.empty:
             raise RlgoError(f"player {name}: argument {parameter.name}: expected a default, so that it can be a key")
+        if hasattr(Keys, parameter.name):
+            raise RlgoError(f"player {name}: argument {parameter.name}: expected another name, which no key has")
         kind = hints.get(parameter.name, type(parameter.default))
         if kind in _TYPES and isinstance(parameter.default, (int, float) if kind is float else kind):
             types[parameter.name] = Annotated[kind, Key(f"The argument {parameter.name} of {name}.")]

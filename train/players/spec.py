@@ -126,14 +126,21 @@ def find_player(name: str) -> type[Keys]:
         return PLAYERS[name]
     if is_python(name):
         return python_keys(name)
+    if name in _GONE:
+        raise RlgoError(f"player {name} is gone: {_GONE[name]}")
     hint = nearest(name, PLAYERS, f"expected {', '.join(PLAYERS)}, MODULE:CLASS, gtp:COMMAND or FILE.toml")
     raise RlgoError(f"unknown player {name or repr(name)}; {hint}")
 
 
-_GONE = {  # keys that players once had
+_GONE = {  # keys that players once had, and a player
     "apart": "Dyna-2 keeps both memories in one table",
     "c_puct": "it is a key of the player puct",
+    "c": "the constant of PUCT is c_puct",
     "network_policy": "a network's policy stands alone, or is added to Q_rlgo",
+    "policy_shift": "a policy has no shift",
+    "prior_n": "PUCT takes prior knowledge as a policy",
+    "prior_n_amaf": "PUCT takes prior knowledge as a policy",
+    "puct_rave": "puct, and mc_rave with a heuristic, are what it was made of",
     "puct_rule": "PUCT adds AlphaGo's bonus",
     "sharing": "the short-term memory shares no weights",
 }

@@ -77,9 +77,17 @@ def is_onnx_network(file: str) -> bool:
 
 _HEURISTICS = ("none", "even", "grandfather", "mogo", "handcrafted", "rlgo", "both", "patterns", "rlgo_patterns")
 HEURISTICS: dict[str, int] = {name: code for code, name in enumerate(_HEURISTICS)}
+_WITH_WEIGHTS = ("rlgo", "both", "rlgo_patterns")
 _ONNX = Needs("a network in ONNX", lambda keys: is_onnx_network(keys.network))
 _OWN = Needs("a network of rlgo's own", lambda keys: is_own_network(keys.network))
 _LEAF_VALUE = Needs("a leaf_value above 0", lambda keys: keys.leaf_value > 0)
+_WEIGHTS_IN_V = Needs(
+    "a leaf_value above 0, and weights in V",
+    lambda keys: (
+        keys.leaf_value > 0
+        and not (is_own_network(keys.network) and keys.network_value == 1 and keys.heuristic not in _WITH_WEIGHTS)
+    ),
+)
 _KNOWS = Needs("a heuristic or a network", lambda keys: keys.heuristic != "none" or keys.network != NO_NETWORK)
 _CONFIDENCE = Needs(
     "a confidence in H (prior_n) of at least 1",
@@ -143,7 +151,7 @@ class LeafKeys(NamedTuple):
     ] = 0.0
     leaf_tempo: Annotated[
         NonNegative,
-        Key("Tempo bonus in V of that position, before the logistic function.", needs=_LEAF_VALUE),
+        Key("Tempo bonus in V of that position, before the logistic function.", needs=_WEIGHTS_IN_V),
     ] = 0.0
     network_value: Annotated[
         Probability,
@@ -349,11 +357,9 @@ class TreeKeys(SimulationKeys):
         if self._uses("value"):
             share, value = share or _ALPHAGO_SHARE, OutsideValue()
         elif is_own_network(self.network) and self.leaf.network_value > 0:
-            value = (
-                NetworkValue()
-                if self.leaf.network_value == 1
-                else CorrectedValue(self.leaf.leaf_tempo, self.leaf.network_value)
-            )
+            needs_no_weights = self.leaf.network_value == 1 and self._heuristic not in _WITH_WEIGHTS
+            corrected = CorrectedValue(self.leaf.leaf_tempo, self.leaf.network_value)
+            value = NetworkValue() if needs_no_weights else corrected
         if not self.leaf.playouts:
             return Value(value)
         return Mixture(share, value, self.leaf.leaf_fade, self.playout) if share else self.playout
