@@ -9,6 +9,7 @@ from typing import Any
 
 import numba
 from numba.core import types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 from numba.extending import overload
 
@@ -23,6 +24,8 @@ numba_patches.install()
 numba.config.CACHE_DIR = str(folder_for("others", kernel_digest()))  # for kernels of numba's own, which call ours
 # The process is about to end: without this, Python looks for cycles among all of numba's objects first, for 0.1 s.
 atexit.register(gc.freeze)
+# LLVM may not work in another thread while the process ends: wait for the kernel that is being compiled.
+atexit.register(global_compiler_lock.acquire)
 # Vectorise sums over short constant loops (off in numba by default): 18 ns against 83 ns for
 # `incremental._renew_strip`.
 numba.config.SLP_VECTORIZE = 1
