@@ -66,7 +66,7 @@ def test_python_block_runs(code, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(utils=SimpleNamespace(data=data)))
     monkeypatch.chdir(tmp_path)
     names: dict = {"__name__": "__main__"}
-    exec(compile(code, "documentation", "exec"), names)
+    exec(compile(code, "documentation", "exec", dont_inherit=True), names)
 
 
 def test_there_are_python_blocks():

@@ -371,6 +371,7 @@ CONFIGS = st.builds(
             alpha_half=POSITIVE,
             games=st.just(Learning().games),  # no key
             lambda_=st.floats(0, 1),
+            averaging=POSITIVE,
             plies=st.sampled_from([1, 2]),
             value=st.sampled_from(list(VALUES)),
             update=st.sampled_from(list(UPDATES)),

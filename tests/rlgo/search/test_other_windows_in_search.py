@@ -110,18 +110,6 @@ def test_greedy_player(others):
         assert values[move] == (max if game.to_play == BLACK else min)(values.values())
 
 
-def test_a_first_phase_whose_long_term_memory_alone_has_other_windows(others):
-    first = Dyna2(5, random_weights(others), (1,), simulations=20, apart=True, seed=1)
-    assert not first.features.others
-    search = TreeSearch(5, ALGORITHMS["heuristic_mc_rave"], 20, prior_search=first, seed=1)
-    game = random_game(4, 1)
-    assert search.search(game).simulations == 20
-    values = ValueFunction(first.value_weights()).afterstates(game.board)
-    for e in edges_of(search.trees[0], 0):
-        prior = values[25 if e.move == 0 else (e.move // 6 - 1) * 5 + e.move % 6 - 1]
-        assert e.prior == pytest.approx(prior, abs=0.003)
-
-
 def test_a_first_phase_with_other_windows_leaves_nothing_to_compile(monkeypatch, others):
     """The kernels of the tree search are compiled for the tables that it will search with."""
     first = TdSearch(5, (1, 2), 20, windows=others, seed=1)

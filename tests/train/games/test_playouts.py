@@ -189,7 +189,7 @@ def test_the_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         (["info", "nofile"], "nofile: no such file of a softmax policy; shipped policies: 9x9"),
         (["train", "nowhere"], "nowhere: expected a folder of games"),
-        (["train", "a", "--method", "games"], "--method games: expected one of balance, reinforce"),
+        (["train", "a", "--method", "games"], '--method games: expected one of "balance", "reinforce"'),
         (["targets", "a"], "no such command 'targets'"),
     ],
 )

@@ -40,7 +40,7 @@ def self_play(engine: GtpEngine, clock: str, tell: bool) -> list[str]:
 def test_a_clock_with_time_enough_changes_no_move(monkeypatch: pytest.MonkeyPatch) -> None:
     """The moves are those of a match without a clock from the same seed, game after game."""
     # On a slow machine, short slices would let a search end sooner once its move is decided.
-    monkeypatch.setattr("mcts.parallel.SLICE_SECONDS", 1e6)
+    monkeypatch.setattr("mcts.threads.SLICE_SECONDS", 1e6)
 
     def engine() -> GtpEngine:
         return GtpEngine(make_player(PLAYER, 9), all_alive=True)
