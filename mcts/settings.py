@@ -174,10 +174,8 @@ def with_network(search: Search, after: int = 16, share: float = 0.5) -> Search:
     stages = (*(stage for stage in search.prior if stage.after < after), Stage(network, after))
     leaf = search.leaf
     if isinstance(getattr(leaf, "value", None), LearnedValue) and share > 0:
-        value = (
-            NetworkValue() if share == 1 and not needs(search, "weights") else CorrectedValue(leaf.value.tempo, share)
-        )
-        leaf = leaf._replace(value=value)
+        is_alone = share == 1 and not needs(search, "weights")
+        leaf = leaf._replace(value=NetworkValue() if is_alone else CorrectedValue(leaf.value.tempo, share))
     return search._replace(prior=stages, leaf=leaf)
 
 

@@ -108,7 +108,6 @@ class Key:
     needs : the condition under which a key has an effect; a spec or ``--set`` with it is refused otherwise
     implies : values of other keys of a player, used if this key is given and they are not
     kind : the type of the key, if narrower than that of the field
-    of : the algorithms that have it, if the NamedTuple serves several; None: all
     """
 
     meaning: str
@@ -118,7 +117,6 @@ class Key:
     needs: Needs | None = None
     implies: Mapping[str, Any] = field(default_factory=dict)
     kind: Any = None
-    of: tuple[int, ...] | None = None
 
 
 # ---------------------------------------------------------------------------------------------
