@@ -25,7 +25,7 @@ __all__, __getattr__, __dir__ = lazily(
         "mcts.outside.evaluator": ("Evaluator",),
         "mcts.outside.onnx": ("OnnxNetwork",),
         "mcts.player": ("TreeSearch",),
-        "mcts.policies": ("Flat", "Puct", "Rave", "Ucb1"),
+        "mcts.policies": ("Flat", "Gumbel", "Puct", "Rave", "Ucb1"),
         "mcts.policies.rave": ("Schedule",),
         "mcts.priors": ("Even", "Grandfather", "Handcrafted", "Mogo", "Network", "Outside", "Patterns", "Rlgo", "Sum"),
         "mcts.priors.rlgo": ("q_rlgo",),

@@ -15,7 +15,8 @@ import numpy as np
 
 from mcts.leaves import CorrectedValue, NetworkValue, OutsideValue
 from mcts.outside.evaluator import Evaluator
-from mcts.policies import Flat, Puct, Rave, has_amaf
+from mcts.policies import Flat, Gumbel, Rave, has_amaf, has_policy
+from mcts.policies.gumbel import plan_root, target_of, write_scores
 from mcts.policies.puct import draw_by_visits, pruned_visits, with_noise
 from mcts.policies.rave import write_values
 from mcts.priors import Outside, Rlgo
@@ -66,7 +67,7 @@ from rlgo.go.board import BLACK, PASS
 from rlgo.go.coords import to_vertex
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
-from rlgo.go.rules import make_rules
+from rlgo.go.rules import make_rules, n_points
 from rlgo.moves.patterns import Patterns
 from rlgo.moves.rollout import DefaultPolicy, check_default, is_hopeless, step_rollout
 from rlgo.network.conv_network import ConvNetwork
@@ -175,11 +176,17 @@ class TreeSearch(Player):
 
         n_trees = resources.workers if resources.root_parallel else 1
         is_flat = isinstance(settings.policy, Flat)
+        self._halves = isinstance(settings.policy, Gumbel)
+        if self._halves and self.simulations is None:
+            raise RlgoError(f"{self.name}: expected a number of simulations, which Gumbel plans at the root")
+        if self._halves and resources.root_parallel:
+            raise RlgoError("root_parallel cannot be combined with Gumbel, whose root is one")
         if not is_flat:
             announce(f"memory_mb = {resources.memory_mb:g}", resources.memory_mb * 1e6)
         trees = [_new_tree(size, self.composition, resources.memory_mb / n_trees) for _ in range(n_trees)]
         sequence = seed_sequence(seed)
-        self.root = Root(size, trees, resources.reuse and not is_flat, np.random.default_rng(sequence))
+        reuses = resources.reuse and not is_flat and not self._halves
+        self.root = Root(size, trees, reuses, np.random.default_rng(sequence))
         self._capacity = None if self._weights is None else self._weights.features.capacity
         if prior_search is not None:
             self._capacity = prior_search.features.capacity
@@ -286,8 +293,10 @@ class TreeSearch(Player):
         return [Candidate(int(p), float(q), int(n), line, float(h)) for p, q, n, line, h in columns if n > 0]
 
     def policy_target(self, game: Game) -> dict[int, int]:
-        """Return what a policy should learn from the last search; without visits that only noise explains."""
+        """Return what a policy should learn from the last search, move by move, without what only noise explains."""
         visits = super().policy_target(game)
+        if visits and self._halves:
+            return target_of(self.settings.policy, self.root.board.to_play, self.trees[0])
         if not visits or not self._noise_share:
             return visits
         result = self._read_result(0)
@@ -430,6 +439,9 @@ class TreeSearch(Player):
         if self._network is not None:
             self._searched = Positions.of(game, self._network.history)
         self.set_root(game, moves, budget.ends)
+        if self._halves:
+            actions, planned = int(self.trees[0].n_edges[0]), budget.left() or 0
+            plan_root(self.settings.policy, self.threads.policy_scratch, actions, planned, self._rng)
         began = budget.elapsed
 
         def is_over() -> bool:
@@ -468,7 +480,7 @@ class TreeSearch(Player):
     @property
     def _has_policy(self) -> bool:
         """Whether the prior of actions is a policy, and not their values for Black."""
-        return isinstance(self.settings.policy, Puct)
+        return has_policy(self.settings.policy)
 
     @property
     def _noise_share(self) -> float:
@@ -501,7 +513,7 @@ class TreeSearch(Player):
 
     def is_decided(self, left: int) -> bool:
         """Whether the most visited move stays the most visited one, whatever the simulations that are left do."""
-        if isinstance(self.settings.policy, Flat) or self.settings.move_temperature:
+        if isinstance(self.settings.policy, Flat | Gumbel) or self.settings.move_temperature:
             return False
         n = np.sort(self.threads.root_edges().n)
         # Virtual losses of simulations that run or wait are visits that may never be made.
@@ -535,7 +547,12 @@ class TreeSearch(Player):
     def _read_result(self, simulations: int) -> TreeResult:
         """Return the result according to the trees' current statistics."""
         root = self.threads.root_edges()
-        return read_result(root, self.trees, self.root.board.to_play, self.composition, simulations)
+        color, scores = self.root.board.to_play, None
+        if self._halves:
+            scores = np.zeros(n_points(self._size))
+            write_scores(self.settings.policy, color, self.trees[0], self.threads.policy_scratch, scores)
+            scores = scores[: len(root)]
+        return read_result(root, self.trees, color, self.composition, simulations, scores)
 
 
 def _with(evaluator: Any, settings: Search) -> Search:
@@ -559,7 +576,8 @@ def _with(evaluator: Any, settings: Search) -> Search:
 def _new_tree(size: int, search: Composition, memory_mb: float) -> Tree:
     """Return a tree that takes this much memory when full; for flat Monte-Carlo, with room only for the root."""
     most = size * size + 1
-    has_correction = isinstance(getattr(search.leaf, "value", None), NetworkValue | CorrectedValue)
+    kinds = NetworkValue | CorrectedValue | (OutsideValue if isinstance(search.policy, Gumbel) else NetworkValue)
+    has_correction = isinstance(getattr(search.leaf, "value", None), kinds)
     statistics = has_amaf(search.policy), has_correction
     one = new_tree(1, 1, *statistics)
     node_bytes = sum(array.itemsize for array in node_arrays(one))

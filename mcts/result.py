@@ -53,7 +53,9 @@ def no_result() -> TreeResult:
     return TreeResult(integers, integers, numbers, numbers, integers, numbers, np.array([PASS]), 0, 0)
 
 
-def read_result(root: Any, trees: list[Tree], color: int, search: Composition, simulations: int) -> TreeResult:
+def read_result(
+    root: Any, trees: list[Tree], color: int, search: Composition, simulations: int, scores: np.ndarray | None = None
+) -> TreeResult:
     """Read the result from the trees.
 
     Parameters
@@ -62,13 +64,14 @@ def read_result(root: Any, trees: list[Tree], color: int, search: Composition, s
     trees, search : the trees, and what the search is composed of
     color : the colour to play
     simulations : the number of simulations run
+    scores : float64[m], which decide between actions with equal visits; by default, N~
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         q, q_amaf = root.w / root.n, root.w_amaf / root.n_amaf
     if isinstance(search.policy, Flat):
         order = np.argsort(-q if color == BLACK else q, kind="stable")  # NaN comes last
     else:
-        order = np.lexsort((-root.n_amaf, -root.n))
+        order = np.lexsort((-root.n_amaf if scores is None else -scores, -root.n))
     moves = root.move[order]
     return TreeResult(
         moves=moves,

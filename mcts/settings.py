@@ -13,7 +13,7 @@ from annotated_types import Ge, Gt, Le
 from mcts.leaves import LEAVES, CorrectedValue, LearnedValue, Mixture, NetworkValue, OutsideValue, Playout, Value
 from mcts.leaves.playout import NO_TRUNCATION
 from mcts.leaves.values import VALUES
-from mcts.policies import POLICIES, Flat, Puct, Rave, Ucb1, confidences
+from mcts.policies import POLICIES, Flat, Gumbel, Puct, Rave, Ucb1, confidences
 from mcts.policies.rave import Schedule
 from mcts.priors import PRIORS, Handcrafted, Network, Outside, Patterns, Rlgo, parts_of, sum_of
 from mcts.priors.stages import Stage
@@ -75,6 +75,8 @@ class Search(NamedTuple):
             for part in given:
                 if type(part) not in kinds:
                     raise RlgoError(f"{name} = {shown(part)}: expected {words}")
+        if isinstance(self.policy, Gumbel) and any(isinstance(value, CorrectedValue) for value in values):
+            raise RlgoError("policy = Gumbel cannot be combined with CorrectedValue; use NetworkValue")
         after = [validated(stage).after for stage in self.prior]
         is_outside = any(isinstance(part, Outside) for part in priors)
         if after != sorted(set(after)) or (is_outside and (len(priors) > 1 or after != [1])):

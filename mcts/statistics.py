@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcts.policies import Puct, Rave
+from mcts.policies import Rave, has_policy
 from mcts.policies.rave import write_values
 from mcts.result import TreeResult, principal_variation, prior_visits
 from mcts.settings import Composition
@@ -33,7 +33,7 @@ def tree_statistics(result: TreeResult, threads: SearchThreads, search: Composit
         columns["value"], betas = _combined(result, search.policy, prior_visits(threads.trees, search.prior_n))
         columns |= {"q_amaf": result.q_amaf, "n_amaf": result.n_amaf.astype(np.float64), "beta": betas}
     if search.prior:
-        columns["policy" if isinstance(search.policy, Puct) else "prior"] = result.prior
+        columns["policy" if has_policy(search.policy) else "prior"] = result.prior
     lines = [principal_variation(threads.trees[0], int(p), search.prior_n).tolist() for p in result.moves[:_LINES]]
     return SearchStatistics(
         "tree",

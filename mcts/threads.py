@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mcts.outside.batches import Batches, new_counts
+from mcts.policies import new_scratch
 from mcts.priors.network import new_network_workspace
 from mcts.priors.patterns import new_pattern_scratch
 from mcts.search import FULL, NEEDS_ANSWERS, simulate
@@ -69,6 +70,7 @@ class SearchThreads:
     ----------
     workspaces : of the threads
     batches : what waits for the evaluator; None without one
+    policy_scratch : of the tree policy, shared by the threads; see `policies.new_scratch`
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class SearchThreads:
             rings = (
                 [new_counts(resources.batch, n)] * n if one_tree else [new_counts(resources.batch, 1) for _ in range(n)]
             )
+        self.policy_scratch = new_scratch(search.policy, size)
         self.workspaces = [
             new_workspace(
                 size,
@@ -98,6 +101,7 @@ class SearchThreads:
                 ring,
                 None if models.patterns is None else new_pattern_scratch(size),
                 None if models.network is None else new_network_workspace(size, models.network),
+                self.policy_scratch,
             )
             for s, ring in zip(seeds, rings, strict=True)
         ]

@@ -130,6 +130,7 @@ class Workspace(NamedTuple):
     waiting : simulations that wait for an evaluator
     tally : record of `tally_dtype`: totals over the simulations
     patterns, network : scratch of learned patterns (`PatternScratch`), of a network (`NetworkWorkspace`)
+    policy : what the tree policy works with at the root, see `policies.new_scratch`
     """
 
     b: np.record
@@ -141,6 +142,7 @@ class Workspace(NamedTuple):
     tally: np.record
     patterns: Any
     network: Any
+    policy: Any
 
 
 def new_workspace(
@@ -150,6 +152,7 @@ def new_workspace(
     ring: tuple[np.ndarray, int] | None = None,
     patterns: Any = None,
     network: Any = None,
+    policy: Any = None,
 ) -> Workspace:
     """Return a workspace for one board size.
 
@@ -159,7 +162,7 @@ def new_workspace(
     seed : of the random state
     capacity : of the feature set of the weights; None without weights
     ring : `Waiting.counts`, and how many simulations may wait for an evaluator; None without one
-    patterns, network : see `Workspace`
+    patterns, network, policy : see `Workspace`
     """
     return Workspace(
         on_own_cache_lines(board_dtype(size))[0],
@@ -171,6 +174,7 @@ def new_workspace(
         on_own_cache_lines(tally_dtype())[0],
         patterns,
         network,
+        policy,
     )
 
 

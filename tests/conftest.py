@@ -30,6 +30,7 @@ TESTS = Path(__file__).parent
 # uses, and besides, whatever needs another program; and outside of rlgo and mcts, what is slow or starts processes.
 MORE = {
     "mcts/outside/test_evaluator.py": "a search for each kind of answer",
+    "mcts/policies/test_gumbel.py": "JAX, and mctx",
     "mcts/priors/test_pattern_prior.py": "searches with patterns",
     "rlgo/learning/test_balancing.py": "learned default policies",
     "rlgo/learning/test_fast_games.py": "games in compiled code, by two players",

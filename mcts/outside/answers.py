@@ -93,8 +93,16 @@ def answer(slots, first, n, answers, search, tree):
                 give_policy(path, answers, search, tree)
             tree.stage[node] = np.uint8(ANSWERED if has_policy else NO_PRIOR)
         v = answers.value[row] if answered and answers.has_value else np.nan
+        note_value(tree.correction, node, v)
         total += take_value(search.leaf, path, v, search, tree)
     return total
+
+
+@njit
+def note_value(corrections, node, v):
+    """Store the logit of a node's value, if the tree policy reads it."""
+    if corrections is not None and node >= 0 and not np.isnan(v):
+        corrections[node] = logit(v)
 
 
 @njit

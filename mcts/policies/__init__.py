@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcts.policies import flat, puct, rave, ucb1
+from mcts.policies import flat, gumbel, puct, rave, ucb1
 from mcts.policies.flat import Flat as Flat
+from mcts.policies.gumbel import Gumbel as Gumbel
 from mcts.policies.puct import Puct as Puct
 from mcts.policies.rave import Rave as Rave
 from mcts.policies.ucb1 import Ucb1 as Ucb1
 from rlgo.compiler.dispatch import by_first
 
-POLICIES: dict[type, Any] = {Flat: flat, Ucb1: ucb1, Rave: rave, Puct: puct}
-"""The module of each tree policy. One with ``HAS_AMAF`` has AMAF values in its tree."""
+POLICIES: dict[type, Any] = {Flat: flat, Ucb1: ucb1, Rave: rave, Puct: puct, Gumbel: gumbel}
+"""The module of each tree policy. One with ``HAS_AMAF`` has AMAF values in its tree; with ``HAS_POLICY``, its
+prior is a policy P; with ``new_scratch(size)``, what it makes is `Workspace.policy`."""
 
 
 @by_first(POLICIES)
@@ -50,6 +52,17 @@ def back_up_amaf(policy, path, word, tree, shared):
 def has_amaf(policy: Any) -> bool:
     """Return whether a tree policy uses AMAF values."""
     return bool(getattr(POLICIES[type(policy)], "HAS_AMAF", False))
+
+
+def has_policy(policy: Any) -> bool:
+    """Return whether the prior of a tree policy is a policy, and not values of actions."""
+    return bool(getattr(POLICIES[type(policy)], "HAS_POLICY", False))
+
+
+def new_scratch(policy: Any, size: int) -> Any:
+    """Return what a tree policy works with at the root of a tree, if anything."""
+    make = getattr(POLICIES[type(policy)], "new_scratch", None)
+    return None if make is None else make(size)
 
 
 def confidences(policy: Any) -> tuple[int, int]:

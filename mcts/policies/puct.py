@@ -25,6 +25,7 @@ from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import inline, interpreted, njit
 from rlgo.go.board import BLACK
 
+HAS_POLICY = True
 _NOISE = Needs("a noise above 0", lambda keys: keys.noise > 0)
 
 

@@ -17,11 +17,11 @@ from annotated_types import Ge, Le
 from mcts.leaves import CorrectedValue, LearnedValue, Mixture, NetworkValue, OutsideValue, Playout, Value
 from mcts.outside.onnx import OnnxNetwork, Symmetries
 from mcts.player import TreeSearch
-from mcts.policies import Puct, confidences
+from mcts.policies import Gumbel, Puct, confidences, has_policy
 from mcts.priors import Even, Grandfather, Handcrafted, Mogo, Network, Outside, Patterns, Rlgo, sum_of
 from mcts.priors.stages import Stage
 from mcts.settings import ALGORITHMS, Resources, Search, needs_weights
-from rlgo.base.checks import Choice, Key, Needs, name_of
+from rlgo.base.checks import Choice, Key, Needs, name_of, needs
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import NO_NETWORK, SHIPPED_NETWORKS, SHIPPED_PATTERNS, nearest_size, shipped_calibration
 from rlgo.base.settings import DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, Count, NonNegative, Positive, Probability, Threads
@@ -95,6 +95,7 @@ _CONFIDENCE = Needs(
         keys.heuristic == "none" or hasattr(keys, "c_puct") or max(keys.prior_n, getattr(keys, "prior_n_amaf", 0)) > 0
     ),
 )
+_BY_PUCT, _BY_GUMBEL = needs("root", "puct"), needs("root", "gumbel")
 _PATTERNS = Needs(
     "a heuristic with learned patterns and no prior_search",
     lambda keys: keys.heuristic in ("patterns", "rlgo_patterns") and not keys.prior_search,
@@ -316,7 +317,9 @@ class TreeKeys(SimulationKeys):
     def _search(self) -> Search:
         growth: Search = self.growth
         policy = self.policy
-        if isinstance(policy, Puct):
+        if isinstance(policy, Puct) and self.root == "gumbel":  # type: ignore[attr-defined]  # with its policy
+            policy = self.gumbel  # type: ignore[attr-defined]
+        if has_policy(policy):
             policy = policy._replace(scale=self.prior.policy_scale)
         search = growth._replace(policy=policy, prior=self._stages(), leaf=self._leaf())
         if self.network != NO_NETWORK and not self._has_effect(search):
@@ -328,7 +331,7 @@ class TreeKeys(SimulationKeys):
 
     def _has_effect(self, search: Search) -> bool:
         """Return whether the policy or the value of a network is used."""
-        uses_policy = isinstance(search.policy, Puct) or max(confidences(search.policy)) > 0
+        uses_policy = has_policy(search.policy) or max(confidences(search.policy)) > 0
         uses_value = isinstance(getattr(search.leaf, "value", None), NetworkValue | CorrectedValue | OutsideValue)
         return uses_value or (uses_policy and (is_own_network(self.network) or self._uses("policy")))
 
@@ -434,7 +437,7 @@ class EngineKeys(CalibratedKeys):
     """The keys of the default engine, `rlgo`."""
 
     levels: ClassVar[dict[int, dict[str, Any]]] = LEVELS
-    own: ClassVar[tuple[str, ...]] = ("c_puct", "fpu_reduction", "noise", "noise_alpha")
+    own: ClassVar[tuple[str, ...]] = ("c_puct", "fpu_reduction", "noise", "noise_alpha", "root", *Gumbel._fields[:-1])
     # A number of simulations replaces the time limit.
     implied: ClassVar[dict[str, dict[str, Any]]] = {"simulations": {"seconds": 0.0}}
     by_size: ClassVar[dict[int, dict[str, Any]]] = {
@@ -461,6 +464,10 @@ class EngineKeys(CalibratedKeys):
         return "mc_rave_patterns" if self.network == NO_NETWORK else ""
 
 
+ROOT = Key(
+    "The tree policy: puct, or gumbel, which plans its simulations by sequential halving at the root, and improves on "
+    "the policy with few of them (Danihelka et al. 2022)."
+)
 _NO_PRIOR, _PLAYOUTS = PriorKeys(), LeafKeys()
 
 
@@ -480,8 +487,14 @@ def _register_algorithm(
     policy = ALGORITHMS[name].policy
     without = ("schedule", "k", "bias") if name == "rave" else ()  # RAVE is MC-RAVE with one of its schedules
     confident = {field: {"needs": _KNOWS} for field in ("prior_n", "prior_n_amaf") if hasattr(policy, field)}
+    if isinstance(policy, Puct):
+        confident = {field: {"needs": _BY_PUCT} for field in ("c", "first_play_urgency", "fpu_reduction", "noise")}
     hints: dict[str, Any] = {"policy": Annotated[type(policy), Group(without=without, **confident)]}
     body: dict[str, Any] = {"__doc__": summary, "__module__": __name__, "policy": policy}
+    if isinstance(policy, Puct):
+        by_gumbel = {field: {"needs": _BY_GUMBEL} for field in Gumbel._fields}
+        hints |= {"root": Annotated[Literal["puct", "gumbel"], ROOT], "gumbel": Annotated[Gumbel, Group(**by_gumbel)]}
+        body |= {"root": "puct", "gumbel": Gumbel()}
     if kind is not SimulationKeys:
         unused = ("policy_shift",) if isinstance(policy, Puct) else ()  # the shift of all actions is no policy
         hints |= {"prior": Annotated[PriorKeys, Group(without=unused)], "leaf": Annotated[LeafKeys, Group()]}
