@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from rlgo.base.errors import nearest
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, MOST_RINGS, Workers
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, MOST_RINGS, NonNegative, Workers
 from train.cli.options import (
     Force,
     JsonFile,
@@ -57,6 +57,9 @@ def play(
     games: Annotated[int, option("--games", "Number of games.", whole(1))],
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
+    komi_spread: Annotated[
+        float, option("--komi-spread", "Standard deviation of komi between games.", NonNegative, metavar="POINTS")
+    ] = 0.0,
     seed: Seed = 1,
     opening_plies: Annotated[int, option("--opening-plies", "Random moves at the start of each game.", whole(0))] = 2,
     jobs: Annotated[int, option("--jobs", "Games at a time.", Workers)] = 1,
@@ -77,7 +80,7 @@ def play(
     from rlgo.learning.collection import read_collection
     from train.games.collect import GamesPlan, describe, play_games
 
-    plan = GamesPlan(player, games, size, komi, seed, opening_plies)
+    plan = GamesPlan(player, games, size, komi, seed, opening_plies, komi_spread)
     with kept_in(out, "the finished games"):
         play_games(plan, out, jobs=jobs, cluster=cluster, sgf=sgf)
     print(describe(read_collection([out])))

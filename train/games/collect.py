@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ import numpy as np
 from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder, write_atomically
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, BoardSize, Count, CountOr0, Komi, SeedNumber
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, BoardSize, Count, CountOr0, Komi, NonNegative, SeedNumber
 from rlgo.go.rules import most_moves
 from rlgo.go.sgf import SgfRecord, read_sgf_file, read_sgf_records
 from rlgo.learning.collection import HELD_OUT, Collection, has_search, is_held_out, shard_paths
@@ -45,6 +46,7 @@ class GamesPlan(NamedTuple):
     komi: Komi = DEFAULT_KOMI
     seed: SeedNumber = 1  # of the openings, and of players whose specs set none
     opening_plies: CountOr0 = 2  # random sensible moves at the start of each game; not learned
+    komi_spread: NonNegative = 0.0  # standard deviation of komi from game to game, which is then in half points
 
     def combine(self) -> None:
         """Reject openings that leave too little of a game."""
@@ -63,15 +65,24 @@ class GamesPlan(NamedTuple):
             "seed": self.seed,
             "opening_plies": self.opening_plies,
             "max_moves": most_moves(self.size),
+            **({"komi_spread": self.komi_spread} if self.komi_spread else {}),
             **programs,
         }
 
+    def komi_of(self, number: int) -> float:
+        """Return the komi of a game."""
+        if not self.komi_spread:
+            return self.komi
+        rng = np.random.default_rng((self.seed, number))
+        return math.floor(rng.normal(self.komi, self.komi_spread)) + 0.5
+
     def tasks(self, finished: set[int], sgf: bool) -> Iterable[GameTask]:
         """Yield the games that are left to play."""
-        rules = GameRules(self.size, self.komi, most_moves(self.size), sgf=sgf, opinions=True)
         openings = find_openings(f"random:{self.opening_plies}", self.size, self.komi)
         for number, opening in enumerate(itertools.islice(openings.sequence(self.seed), self.games), 1):
             if number not in finished:
+                komi = self.komi_of(number)
+                rules = GameRules(self.size, komi, most_moves(self.size), sgf=sgf, opinions=True)
                 yield GameTask(number, self.player, "", opening, self.seed, rules, opening_number=number)
 
 
@@ -121,7 +132,7 @@ def play_games(
                     raise RlgoError(f"game {task.number}: {record.forfeit}")
                 if sgf is not None:
                     write_atomically(sgf / f"game-{task.number:06}.sgf", record.sgf)
-                folder.add(_training_game(task.number, record, plan.komi))
+                folder.add(_training_game(task.number, record, task.rules.komi))
                 if not (is_warned or any(opinion.has_search for opinion in record.opinions.values())):
                     # After the first such game, not after all of them.
                     console.message(f"rlgo: {plan.player} reports no search: {_NO_SEARCH}")

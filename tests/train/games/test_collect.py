@@ -114,6 +114,19 @@ def test_games_do_not_depend_on_the_workers(tmp_path: Path) -> None:
     assert sum(one["n_visited"]) == 0
 
 
+def test_komi_differs_between_games(tmp_path: Path) -> None:
+    plan = GamesPlan("random", 40, size=5, komi=2.5, komi_spread=4.0)
+    play_games(plan, tmp_path, progress=False)
+    a = arrays_of(tmp_path)
+    komi = np.array(a["komi"])
+    assert 2.0 < komi.std() < 6.0
+    assert abs(komi.mean() - 2.5) < 2.0
+    assert set(komi % 1) == {0.5}
+    assert a["komi"][:3] == [plan.komi_of(number) for number in (1, 2, 3)]
+    with pytest.raises(RlgoError, match="komi_spread"):
+        play_games(plan._replace(komi_spread=1.0), tmp_path, progress=False)
+
+
 def test_another_plan_is_refused(tmp_path: Path) -> None:
     play_games(RANDOM, tmp_path, progress=False)
     with pytest.raises(RlgoError, match="seed is 1, not 2"):
