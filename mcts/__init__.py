@@ -31,6 +31,7 @@ __all__, __getattr__, __dir__ = lazily(
         "mcts.priors.rlgo": ("q_rlgo",),
         "mcts.priors.stages": ("Stage",),
         "mcts.result": ("TreeResult",),
+        "mcts.self_play": ("PlayedGame", "play_games"),
         "mcts.settings": ("ALGORITHMS", "Resources", "Search"),
     },
 )

@@ -70,6 +70,12 @@ class Evaluation(NamedTuple):
     answers: Answers
     others: Mapping[str, np.ndarray]
 
+    def rows(self, first: int, end: int) -> Evaluation:
+        """Return the answer to positions `first` to `end` - 1 of the batch."""
+        a = self.answers
+        answers = a._replace(policy=a.policy[first:end], value=a.value[first:end])
+        return Evaluation(answers, {name: array[first:end] for name, array in self.others.items()})
+
 
 def evaluate(evaluator: Any, positions: Positions) -> Evaluation:
     """Call an evaluator and check its answer. RlgoError in one line if it fails, whatever is wrong."""

@@ -20,7 +20,7 @@ from annotated_types import Ge, Le
 from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, shown
 from rlgo.compiler.jit import compiling, copy_record, inline, njit
-from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, board_of, clear, in_atari, is_legal, new_boards, play
+from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, board_dtype, board_of, clear, in_atari, is_legal, new_boards, play
 from rlgo.go.game import Game
 from rlgo.go.rules import n_points, zobrist
 
@@ -110,6 +110,19 @@ def follow(arrays, i, path, n, zobrist):
             for p in range(arrays.stones.shape[2]):
                 arrays.stones[i, k, p] = b.color[p]
             arrays.moves[i, k] = path[ply]
+
+
+def joined(parts: Sequence[Positions]) -> Positions:
+    """Return the positions of several `Positions` of one size and history, one after another."""
+    first = parts[0]
+    lengths, hashes = [len(part) for part in parts], [len(part.arrays.hashes) for part in parts]
+    boards = np.recarray(sum(lengths), board_dtype(first.size))  # np.concatenate takes long to compare types of records
+    for part, end in zip(parts, np.cumsum(lengths).tolist(), strict=True):
+        boards[end - len(part) : end] = part.arrays.boards
+    others = zip(*(part.arrays[1:] for part in parts), strict=True)
+    arrays = PositionArrays(boards, *(np.concatenate(column) for column in others))
+    arrays.first_hash[:] += np.repeat(np.cumsum(hashes) - hashes, lengths).astype(np.int32)
+    return Positions(first.size, arrays)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from mcts.outside.side_by_side import Job, SideBySide
 from rlgo.base.errors import RlgoError
 from rlgo.play.player import Player
 from train import console, ray_cluster
@@ -204,7 +205,9 @@ class GamePool:
         raise NotImplementedError
 
 
-def make_pool(jobs: int, cluster: str, games: int, players: Mapping[str, Player] | None = None) -> GamePool:
+def make_pool(
+    jobs: int, cluster: str, games: int, players: Mapping[str, Player] | None = None, parallel: int = 1
+) -> GamePool:
     """Make a pool for some games. Close it when done.
 
     Parameters
@@ -213,6 +216,7 @@ def make_pool(jobs: int, cluster: str, games: int, players: Mapping[str, Player]
     cluster : where to play, see `ray_cluster.connect`; "": on this machine
     games : number of games to play
     players : see `GameWorker`; used in this process only
+    parallel : games at a time in this process, whose searches are evaluated in one batch
 
     Raises
     ------
@@ -220,6 +224,10 @@ def make_pool(jobs: int, cluster: str, games: int, players: Mapping[str, Player]
     """
     if jobs < 1:
         raise RlgoError(f"jobs = {jobs}: expected at least 1")
+    if parallel > 1:
+        if jobs > 1 or cluster:
+            raise RlgoError("parallel cannot be combined with jobs or a cluster: its games share a process")
+        return OneBatch(min(parallel, max(1, games)))
     if games and cluster:
         return RayPool(cluster, jobs if jobs > 1 else None)
     return ProcessPool(min(jobs, games)) if min(jobs, games) > 1 else InProcess(players)
@@ -245,6 +253,35 @@ class InProcess(GamePool):
     def close(self) -> None:
         """Stop the engines."""
         self._worker.close()
+
+
+class OneBatch(GamePool):
+    """n games at a time in this process, whose searches are evaluated in one batch."""
+
+    def __init__(self, n: int) -> None:
+        """Make the pool."""
+        self.places = n
+        self._workers = [GameWorker() for _ in range(n)]
+        self._games = SideBySide()
+
+    def start(self, place: int, task: GameTask) -> Job:
+        """Play the game up to its first evaluation."""
+        return self._games.start(lambda: self._workers[place].play(task))
+
+    def wait(self, handles: list[Any]) -> list[Any]:  # noqa: ARG002 - all games go on
+        """Go on with all games until one is over."""
+        return self._games.step()
+
+    def result(self, handle: Job) -> GameRecord:
+        """Return the record of a game that is over."""
+        record: GameRecord = handle.result
+        return record
+
+    def close(self) -> None:
+        """Give up the games, and stop the engines."""
+        self._games.close()
+        for worker in self._workers:
+            worker.close()
 
 
 class ProcessPool(GamePool):

@@ -63,6 +63,9 @@ def play(
     seed: Seed = 1,
     opening_plies: Annotated[int, option("--opening-plies", "Random moves at the start of each game.", whole(0))] = 2,
     jobs: Annotated[int, option("--jobs", "Games at a time.", Workers)] = 1,
+    parallel: Annotated[
+        int, option("--parallel", "Games at a time in one process, evaluated in one batch.", whole(1), metavar="N")
+    ] = 1,
     cluster: Annotated[
         str, option("--cluster", "Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")
     ] = "",
@@ -82,7 +85,7 @@ def play(
 
     plan = GamesPlan(player, games, size, komi, seed, opening_plies, komi_spread)
     with kept_in(out, "the finished games"):
-        play_games(plan, out, jobs=jobs, cluster=cluster, sgf=sgf)
+        play_games(plan, out, jobs=jobs, parallel=parallel, cluster=cluster, sgf=sgf)
     print(describe(read_collection([out])))
 
 

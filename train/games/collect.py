@@ -87,8 +87,9 @@ class GamesPlan(NamedTuple):
 
 
 def play_games(
-    plan: GamesPlan, out: Path, *, jobs: int = 1, cluster: str = "", sgf: Path | None = None, progress: bool = True
-) -> int:
+    plan: GamesPlan, out: Path, *,
+    jobs: int = 1, parallel: int = 1, cluster: str = "", sgf: Path | None = None, progress: bool = True,
+) -> int:  # fmt: skip
     """Play a player against itself, and keep the games with its opinion of each position.
 
     A game depends only on the plan and its number, not on which process plays it. Games that the folder holds already
@@ -98,7 +99,7 @@ def play_games(
     ----------
     plan : the games
     out : folder of the shards, new or begun with the same plan
-    jobs, cluster : see `arena.pool.make_pool`
+    jobs, parallel, cluster : see `arena.pool.make_pool`
     sgf : a folder for a record of every game
     progress : show progress on standard error
 
@@ -124,7 +125,7 @@ def play_games(
         if sgf is not None:
             make_folder(sgf)
         with (
-            contextlib.closing(make_pool(jobs, cluster, plan.games - done)) as pool,
+            contextlib.closing(make_pool(jobs, cluster, plan.games - done, parallel=parallel)) as pool,
             console.Progress(plan.games, "games", initial=done, enabled=progress) as bar,
         ):
             for task, record in pool.run(plan.tasks(folder.numbers, sgf is not None)):

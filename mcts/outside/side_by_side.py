@@ -1,0 +1,109 @@
+"""Searches side by side in one thread, whose evaluators answer all of them in one batch.
+
+Start reading at `SideBySide.step`. Each job, such as a game, runs in a greenlet: it goes on until its search needs an
+answer, and lets the next one run. So games are played by the same code as one alone, and a search takes the same
+course, however many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import copy_context
+from typing import Any, NamedTuple
+
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from mcts.outside.evaluator import Evaluation, evaluate
+from rlgo.go.positions import Positions, joined
+
+
+class _Question(NamedTuple):
+    evaluator: Any
+    positions: Positions
+
+
+class Job(greenlet):
+    """A function that runs by turns with others.
+
+    result : what it returned, once it is over
+    """
+
+    result: Any = None
+
+
+def is_side_by_side() -> bool:
+    """Return whether this is a job that runs side by side with others."""
+    return isinstance(getcurrent(), Job)
+
+
+def ask(evaluator: Any, positions: Positions) -> Evaluation:
+    """Let other jobs run until the evaluator has been asked about these positions, too. RlgoError if it fails."""
+    answer: Evaluation = getcurrent().parent.switch(_Question(evaluator, positions))
+    return answer
+
+
+class SideBySide:
+    """Jobs that run by turns in this thread; a context manager that gives up those that are not over."""
+
+    def __init__(self) -> None:
+        self._asking: list[tuple[Job, _Question]] = []
+        self._over: list[Job] = []
+
+    def __enter__(self) -> SideBySide:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up the jobs that are not over."""
+        asking, self._asking = self._asking, []
+        for job, _question in asking:
+            job.throw(GreenletExit)
+
+    def start(self, function: Callable[[], Any]) -> Job:
+        """Run a function until it asks an evaluator for the first time, or is over. Raises what the function raises."""
+        job = Job(function)
+        job.gr_context = copy_context()
+        self._note(job, job.switch())
+        return job
+
+    def step(self) -> list[Job]:
+        """Run all jobs until one is over at least; return those that are. Raises what a job raises.
+
+        Once all of them ask, each evaluator is called once, with all positions.
+        """
+        while not self._over and self._asking:
+            asking, self._asking = self._asking, []
+            for job, answer in _answered(asking):
+                self._note(job, job.throw(answer) if isinstance(answer, Exception) else job.switch(answer))
+        over, self._over = self._over, []
+        return over
+
+    def _note(self, job: Job, said: Any) -> None:
+        if job.dead:
+            job.result = said
+            self._over.append(job)
+        else:
+            self._asking.append((job, said))
+
+
+def _answered(asking: list[tuple[Job, _Question]]) -> list[tuple[Job, Evaluation | Exception]]:
+    """Return the answer for each job, or the error that it gets in its place."""
+    answers = list[tuple[Job, Evaluation | Exception]]()
+    by_evaluator = dict[Any, list[tuple[Job, _Question]]]()
+    for job, question in asking:
+        positions = question.positions
+        by_evaluator.setdefault((id(question.evaluator), positions.size, positions.history), []).append((job, question))
+    for group in by_evaluator.values():
+        jobs, questions = zip(*group, strict=True)
+        try:
+            whole = evaluate(questions[0].evaluator, joined([question.positions for question in questions]))
+        except Exception as error:
+            answers += [(job, error) for job in jobs]
+            continue
+        first = 0
+        for job, question in group:
+            answers.append((job, whole.rows(first, first + len(question.positions))))
+            first += len(question.positions)
+    return answers
