@@ -101,7 +101,7 @@ class TreeSearch(Player):
         (two-phase search)
     resign : resign if P(win) of the best move is below this
     seed : seed of all random numbers; None draws a fresh one each time
-    name : the name shown in GTP and in tables
+    name : the name shown in GTP and in tables; by default, that of the algorithm in `ALGORITHMS`
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class TreeSearch(Player):
         prior_search: TdSearch | None = None,
         resign: float = 0.0,
         seed: Seed = None,
-        name: str = "mc_rave",
+        name: str = "",
     ):
         size = board_size(size)
         self.simulations, self.seconds = check_budget(simulations, seconds)
@@ -161,7 +161,10 @@ class TreeSearch(Player):
         self.default_policy = check("default_policy", default_policy, DefaultPolicy)
         check_default(self.default_policy)
         self.resign = check("resign", resign, Probability)
-        self.name, self.sizes, self._size = name, (size,), size
+        self.name = name or next(
+            (known for known, one in ALGORITHMS.items() if repr(one) == repr(settings)), "tree search"
+        )
+        self.sizes, self._size = (size,), size
         self.prior_search = check("prior_search", prior_search, TdSearch | None)
         settings = _with(evaluator, check("settings", settings, Search))
         self._network = evaluator if isinstance(evaluator, ConvNetwork) else None

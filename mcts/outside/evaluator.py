@@ -12,11 +12,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from mcts.outside.answers import ACTION_VALUES, LOGITS, NO_POLICY, PROBABILITIES, Answers
-from rlgo.base.errors import RlgoError, shown
+from rlgo.base.errors import RlgoError, nearest, shown
 from rlgo.base.user_code import guarded
 from rlgo.go.positions import HISTORY, Positions
 
 _POLICIES = {"policy": PROBABILITIES, "logits": LOGITS, "q": ACTION_VALUES}
+_OTHERS = ("ownership", "score")  # shown, but not searched with
 _TOLERANCE = 1e-2  # in the sum of probabilities, for networks that compute with 16 bits
 _ROUNDING = 1e-3  # by which a value may miss 0 or 1
 
@@ -32,7 +33,7 @@ class Evaluator(Protocol):
     ``logits`` [n, N+1] the same before a softmax, in place of ``policy``
     ``q``      [n, N+1] P(Black wins) after each move, in place of ``policy``
     ``value``  [n]      P(Black wins), whoever is to play
-    any other  [n, ...] such as ``ownership``: kept in `TreeSearch.evaluation` for the root
+    others     [n, ...] ``ownership`` and ``score``: kept in `TreeSearch.evaluation` for the root
     ========== ======== =====================================================================================
 
     Only the actions of a node count, and probabilities are scaled to add up to 1 over them.
@@ -93,8 +94,8 @@ def read_answers(answer: Any, n: int, points: int) -> Evaluation:
 
     Raises
     ------
-    RlgoError : if it is no dictionary, or for an entry with the wrong shape, NaN, a number out of range, or
-        probabilities that do not add up to 1
+    RlgoError : if it is no dictionary, or for an entry that is unknown or has the wrong shape, NaN, a number out of
+        range, or probabilities that do not add up to 1
     """
     if not isinstance(answer, Mapping):
         raise RlgoError(f"evaluator: returned {shown(answer)}: expected a dict with policy, value or both")
@@ -110,11 +111,13 @@ def read_answers(answer: Any, n: int, points: int) -> Evaluation:
         value = _value(answer["value"], n)
     others = {}
     for name, entry in answer.items():
-        if name not in (*_POLICIES, "value") and entry is not None:
+        if name not in (known := (*_POLICIES, "value", *_OTHERS)):
+            raise RlgoError(f"evaluator: unknown entry {shown(name)}; {nearest(str(name), known)}")
+        if name in _OTHERS and entry is not None:
             array = np.asarray(entry)
             if array.ndim == 0 or len(array) != n:
                 raise RlgoError(f"evaluator: {name} has shape {array.shape}: expected {n} rows, one for each position")
-            others[str(name)] = array
+            others[name] = array
     return Evaluation(Answers(kind, policy, has_value, value), others)
 
 

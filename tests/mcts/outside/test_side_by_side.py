@@ -31,7 +31,7 @@ class Counted:
             raise ValueError("out of memory")
         stones = positions.stones().reshape(len(positions), -1).astype(float)
         waves = np.sin(stones @ np.arange(1, stones.shape[1] + 1)[:, None] + np.arange(stones.shape[1] + 1))
-        return {"logits": 2 * waves, "value": (1 + waves[:, 3]) / 2, "first": waves[:, :1]}
+        return {"logits": 2 * waves, "value": (1 + waves[:, 3]) / 2, "ownership": waves[:, :1]}
 
 
 def games_of(evaluator: Counted, parallel: int, games: int = 6) -> list[mcts.PlayedGame]:
@@ -66,7 +66,7 @@ def test_each_search_has_the_answers_to_its_own_positions() -> None:
             game.play(move)
         player = mcts.TreeSearch(5, settings, 20, evaluator=evaluators[i % 2], seed=i)
         result = player.search(game)
-        return result.visits.tolist(), float(player.evaluation["first"][0])
+        return result.visits.tolist(), float(player.evaluation["ownership"][0])
 
     alone = [search(i) for i in range(4)]
     calls = [evaluator.calls for evaluator in evaluators]
