@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from gnugo_program import find_gnugo
@@ -98,6 +100,34 @@ def rules() -> None:
     """Compile the rules of the usual boards before any test looks at what is written to stderr."""
     for size in (5, 9):
         Game(size)
+
+
+class _Blank:
+    """Stands in for a figure of matplotlib."""
+
+    dpi = 100
+
+    def get_size_inches(self) -> tuple[int, int]:
+        return 1, 1
+
+    def savefig(self, file: Any, **_: str) -> None:
+        file.write(b"a picture")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def blank_pictures(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Training runs log blank pictures, and none in the processes of a fleet: drawing takes nine tenths of a short run."""
+    if "train.runs.monitor" not in sys.modules or request.path.name == "test_monitor.py":
+        yield  # nobody trains here, or with real pictures
+        return
+    from train.runs import fleet, monitor
+
+    no_pictures = "import train.runs.monitor as monitor; monitor._can_draw = lambda: False; "
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(monitor, "values_figure", lambda *_: _Blank())
+        patch.setattr(monitor, "shapes_figure", lambda *_: _Blank())
+        patch.setattr(fleet, "_START", fleet._START.replace("runpy.run_module", f"{no_pictures}runpy.run_module"))
+        yield
 
 
 @pytest.fixture(scope="session")
