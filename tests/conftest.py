@@ -22,6 +22,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # There is a process of tests for each core already.
 os.environ.setdefault("RLGO_COMPILE_AHEAD", "0")
 
+# JAX takes ten times as long to optimise a network as the tests take to train it, and each plan compiles its own step.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".cache" / "jax-of-tests"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+
 # The same examples in each run, and no limit to the time that a busy machine takes for one.
 settings.register_profile("rlgo", deadline=None, derandomize=True)
 settings.load_profile("rlgo")
