@@ -121,7 +121,7 @@ class _Blank:
 
 @pytest.fixture(scope="module", autouse=True)
 def blank_pictures(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Training runs log blank pictures, and none in the processes of a fleet: drawing takes nine tenths of a short run."""
+    """Runs log blank pictures, and none in the processes of a fleet: drawing takes nine tenths of a short run."""
     if "train.runs.monitor" not in sys.modules or request.path.name == "test_monitor.py":
         yield  # nobody trains here, or with real pictures
         return

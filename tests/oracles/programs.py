@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from gtp_process import GtpProcess
-from oracles.naive import NaiveBoard, from_core, to_core
 
+from oracles.naive import NaiveBoard, from_core, to_core
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE, is_eye, is_legal
 from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.game import Game
@@ -121,7 +121,7 @@ def choose(game: Game, draw: random.Random) -> int:
 
 
 def compare(oracle: Any, size: int, draw: random.Random, moves: int, opening: str = "") -> Iterator[tuple[str, str]]:
-    """Play one random game, after an opening; yield, at each position, what the oracle sees otherwise, and the moves."""
+    """Play a random game after an opening; yield, at each position, what the oracle sees otherwise, and the moves."""
     game, first = Game(size), [from_vertex(vertex, size) for vertex in opening.split()]
     oracle.size = size
     oracle.begin(size)
