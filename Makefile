@@ -6,6 +6,7 @@ PYTHON ?= $(or $(shell for python in python3.13 python3.12 python3.11 python3; d
 	"$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& echo "$$python" && break; done),none)
 
+, := ,
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -23,6 +24,7 @@ train: $(VENV)/train.stamp  ## train the quick config (or CONFIG=...) and show h
 # One process a core, with one thread for linear algebra: two would wait for each other, each on a busy core. A file stays
 # in one process, and files run in the order of tests/conftest.py.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+CORE := tests/rlgo tests/mcts  # where there is compiled code
 SIDE_BY_SIDE := --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 check: lint  ## lint, types and the fast tests, in under a minute once everything is compiled
@@ -36,9 +38,9 @@ test: $(VENV)/test.stamp  ## run the tests of all rooms
 # times as long as testing; without it, numba cannot cache everything, and says so.
 test-more: $(VENV)/test.stamp  ## run what `make test` leaves out, and parts of both interpreted and with bounds checked
 	$(PYTEST) $(SIDE_BY_SIDE) -m "more and not thorough"
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m interpreted
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m interpreted $(CORE)
 	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=0 RLGO_CACHE_DIR=$(CURDIR)/build/cache-boundscheck \
-		$(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m boundscheck -W ignore::numba.core.errors.NumbaWarning
+		$(PYTEST) -q -p no:cacheprovider $(SIDE_BY_SIDE) -m boundscheck -W ignore::numba.core.errors.NumbaWarning $(CORE)
 
 test-all: $(VENV)/test.stamp  ## run all tests on every Python there is, and with the lowest versions of what rlgo needs
 	$(BIN)/nox
@@ -94,3 +96,8 @@ $(VENV)/test.stamp: pyproject.toml $(VENV)/venv.stamp
 $(VENV)/docs.stamp: pyproject.toml $(VENV)/venv.stamp
 	$(call install,rlgo and what its documentation needs,docs)
 	@touch $@
+
+# Both at once, for .ci/run: each installation builds rlgo and resolves all that it needs.
+$(VENV)/ci.stamp: pyproject.toml $(VENV)/venv.stamp
+	$(call install,rlgo and what its tests and documentation need,test$(,)docs)
+	@touch $(VENV)/test.stamp $(VENV)/docs.stamp $@

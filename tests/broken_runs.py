@@ -56,22 +56,11 @@ Fault = Callable[[], None]
 LONGEST = 900  # seconds, on a machine that may be busy
 
 
-def attempt(
-    argv: list[str], place: Path, *faults: Fault, kill_after: float | None = None, number: int = signal.SIGKILL
-) -> tuple[int, str]:
+def attempt(argv: list[str], place: Path, *faults: Fault, kill_after: float | None = None) -> tuple[int, str]:
     """Run the command `argv` in a forked child, in the folder `place`; returns (status or -signal, standard error).
 
-    kill_after : seconds until the child is sent the signal `number`; by default it is killed, as by ``kill -9``
+    kill_after : seconds until the child is killed, as by ``kill -9``
     """
-    child = start(argv, place, *faults)
-    if kill_after is not None:
-        time.sleep(kill_after)
-        os.kill(child, number)
-    return ended(child, place)
-
-
-def start(argv: list[str], place: Path, *faults: Fault) -> int:
-    """Start what `attempt` runs, and return its process id."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     signal.pthread_sigmask(signal.SIG_BLOCK, numbers)  # this process answers them in another way
     child = os.fork()
@@ -81,11 +70,9 @@ def start(argv: list[str], place: Path, *faults: Fault) -> int:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
         _child(argv, place, faults)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
-    return child
-
-
-def ended(child: int, place: Path) -> tuple[int, str]:
-    """Wait for a child of `start`, and return what `attempt` does."""
+    if kill_after is not None:
+        time.sleep(kill_after)
+        os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     stderr = place / "stderr"  # missing if it was killed at once
     return os.waitstatus_to_exitcode(status), stderr.read_text("utf-8") if stderr.exists() else ""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from gnugo_program import find_gnugo
@@ -19,6 +21,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # There is a process of tests for each core already.
 os.environ.setdefault("RLGO_COMPILE_AHEAD", "0")
+
+# JAX takes ten times as long to optimise a network as the tests take to train it, and each plan compiles its own step.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".cache" / "jax-of-tests"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 # The same examples in each run, and no limit to the time that a busy machine takes for one.
 settings.register_profile("rlgo", deadline=None, derandomize=True)
@@ -98,6 +105,34 @@ def rules() -> None:
     """Compile the rules of the usual boards before any test looks at what is written to stderr."""
     for size in (5, 9):
         Game(size)
+
+
+class _Blank:
+    """Stands in for a figure of matplotlib."""
+
+    dpi = 100
+
+    def get_size_inches(self) -> tuple[int, int]:
+        return 1, 1
+
+    def savefig(self, file: Any, **_: str) -> None:
+        file.write(b"a picture")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def blank_pictures(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Runs log blank pictures, and none in the processes of a fleet: drawing takes nine tenths of a short run."""
+    if "train.runs.monitor" not in sys.modules or request.path.name == "test_monitor.py":
+        yield  # nobody trains here, or with real pictures
+        return
+    from train.runs import fleet, monitor
+
+    no_pictures = "import train.runs.monitor as monitor; monitor._can_draw = lambda: False; "
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(monitor, "values_figure", lambda *_: _Blank())
+        patch.setattr(monitor, "shapes_figure", lambda *_: _Blank())
+        patch.setattr(fleet, "_START", fleet._START.replace("runpy.run_module", f"{no_pictures}runpy.run_module"))
+        yield
 
 
 @pytest.fixture(scope="session")

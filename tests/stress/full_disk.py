@@ -1,7 +1,6 @@
 """A disk that fills up at a random byte of any file a command writes; then the same command with free space.
 
-Two kinds of full disks alternate: a limit on the length of a file, at any byte, and, where this process may mount one,
-a small separate file system with a random number of free pages.
+A limit on the length of a file stands in for the disk.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import re
 import resource
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import traceback
@@ -182,28 +180,6 @@ def _child(argv: list[str], home: Path, pipe: int, limit: int | None, shows: boo
         os._exit(status)
 
 
-@contextlib.contextmanager
-def small_disk(place: Path) -> Iterator[Path | None]:
-    """Mount a file system in memory; None if this process may not."""
-    disk = place / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(disk)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
-        yield None
-        return
-    try:
-        yield disk
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
-
-
-def fill(disk: Path, room: int) -> None:
-    """Leave this much room on a disk, to the page."""
-    free = os.statvfs(disk)
-    with (disk / "filler").open("wb") as filler:
-        os.posix_fallocate(filler.fileno(), 0, max(1, free.f_bavail * free.f_frsize - room))
-
-
 # ---------------------------------------------------------------------------------------------
 # Trials
 # ---------------------------------------------------------------------------------------------
@@ -214,7 +190,6 @@ class Calm(NamedTuple):
 
     files: dict[str, Any]
     longest: int  # bytes of the longest file
-    total: int  # bytes of all files
 
 
 def _calm(name: str, home: Path) -> Calm:
@@ -229,43 +204,31 @@ def _calm(name: str, home: Path) -> Calm:
     status, printed = attempt(command.argv.split(), home / "calm")
     assert status == 0, printed
     sizes = [path.stat().st_size for path in (home / "calm").rglob("*") if path.is_file()]
-    return Calm(left(home / "calm"), max(sizes), sum(sizes))
+    return Calm(left(home / "calm"), max(sizes))
 
 
 def trials(draw: random.Random) -> Iterator[Outcome]:
     """Run one command after another with little room, and again with more."""
-    with tempfile.TemporaryDirectory() as folder, small_disk(Path(folder)) as disk:
+    with tempfile.TemporaryDirectory() as folder:
         with contextlib.redirect_stdout(sys.stderr):
             calm = {name: _calm(name, Path(folder, name)) for name in COMMANDS}
         while True:
-            name = draw.choice(list(COMMANDS))
-            on_disk = disk is not None and draw.random() < 0.5
-            home = Path(tempfile.mkdtemp(dir=disk if on_disk else folder))
-            try:
-                yield _trial(draw, name, home, calm[name], disk if on_disk else None)
-            finally:
-                shutil.rmtree(home, ignore_errors=True)
-                if disk is not None:
-                    (disk / "filler").unlink(missing_ok=True)
+            name, home = draw.choice(list(COMMANDS)), Path(tempfile.mkdtemp(dir=folder))
+            yield _trial(draw, name, home, calm[name])
+            shutil.rmtree(home, ignore_errors=True)
 
 
-def _trial(draw: random.Random, name: str, home: Path, calm: Calm, disk: Path | None) -> Outcome:
+def _trial(draw: random.Random, name: str, home: Path, calm: Calm) -> Outcome:
     """Run one command with little room once to three times, and then to its end."""
     command = COMMANDS[name]
     prepare(home, command)
     argv, struck, history = command.argv.split(), 0, []
     for _ in range(draw.randint(1, 3)):
-        shows, limit = draw.random() < 0.2, None
-        if disk is None:
-            limit = draw.randrange(calm.longest + 1)
-        else:
-            fill(disk, draw.randrange(calm.total + 1))
+        shows, limit = draw.random() < 0.2, draw.randrange(calm.longest + 1)
         status, printed = attempt(argv, home, limit, shows=shows)
         history.append((limit, status))
         struck += status == 2
         wrong = _wrong(command, status, printed, home, calm)
-        if disk is not None:
-            (disk / "filler").unlink()
         if wrong:
             return Outcome(name, f"{name}, {history}: {wrong}", n=1)
         argv = command.again(home, argv)
@@ -277,8 +240,7 @@ def _trial(draw: random.Random, name: str, home: Path, calm: Calm, disk: Path | 
             return Outcome(name, f"{name}, {history}, then with room: {status}: {printed[-500:]}")
     found = left(home)
     differ = [path for path in {*found, *calm.files} if found.get(path) != calm.files.get(path)]
-    where = "a small file system" if disk is not None else "a limit on files"
-    kind = f"{name}, {where}" if struck else f"{name}, enough room"
+    kind = name if struck else f"{name}, enough room"
     return Outcome(kind, f"{name}, {history}: other content in the end: {differ}" if differ else "")
 
 

@@ -10,9 +10,20 @@ from typing import Any
 
 from harness import StressTest, main
 from broken_runs import often
-from kill_sweep import BASE
 from kills import Broken, Variant, fork_fleets, trials_of
 
+BASE = """
+[run]
+games = 250
+log_every = 50
+eval_every = 0
+eval_games = 10
+[board]
+size = 5
+komi = 0.5
+[features]
+sizes = [1, 2]
+"""
 CURVES = """
 [experiment]
 base = "base.toml"
@@ -43,7 +54,7 @@ def experiment(text: str) -> Variant:
     """An experiment; what it leaves is its raw results, and each of its games once."""
 
     def write(place: Path) -> list[str]:
-        (place / "base.toml").write_text(BASE.replace("[run]", "[run]\ngames = 250"), "utf-8")
+        (place / "base.toml").write_text(BASE, "utf-8")
         (place / "tiny.toml").write_text(text, "utf-8")
         return ["experiment", "run", "tiny.toml", "--out", "out", "--results", "results", "--jobs", "1"]
 

@@ -47,10 +47,8 @@ class Variant(NamedTuple):
     faults: tuple[Fault, ...] = ()  # see `broken_runs.attempt`
 
 
-def trials_of(
-    variants: Mapping[str, Variant], draw: random.Random, numbers: Sequence[int] = (signal.SIGKILL,)
-) -> Iterator[Outcome]:
-    """End one command after another by signals, each one to eight times; each yields the number of its ends.
+def trials_of(variants: Mapping[str, Variant], draw: random.Random) -> Iterator[Outcome]:
+    """Kill one command after another, each one to eight times; each yields the number of its kills.
 
     At last, its results must be those of an undisturbed one, and no process of it may be left.
     """
@@ -64,7 +62,7 @@ def trials_of(
             kills, failure = 0, ""
             home = Path(tempfile.mkdtemp(dir=place))
             try:
-                kills = _end_again_and_again(draw, variants[name], home, seconds[name], numbers)
+                kills = _kill_again_and_again(draw, variants[name], home, seconds[name])
                 wait_for_the_end(str(home))
                 if variants[name].left(home) != expected[name]:
                     failure = f"{name}: the results differ after {kills} kills"
@@ -97,22 +95,16 @@ def _here(variant: Variant, home: Path) -> None:
 _ORPHAN = re.compile(r"Traceback \(most recent call last\):\n(?:  .*\n)*?.* in spawn_main\n(?:  .*\n)*EOFError: .*\n?")
 
 
-def _end_again_and_again(
-    draw: random.Random, variant: Variant, home: Path, seconds: float, numbers: Sequence[int]
-) -> int:
-    """Start a command, end it at random moments, and let it finish at last; return how often it was ended."""
+def _kill_again_and_again(draw: random.Random, variant: Variant, home: Path, seconds: float) -> int:
+    """Start a command, kill it at random moments, and let it finish at last; return how often it was killed."""
     kills, argv = 0, variant.write(home)
     for _ in range(draw.randint(1, 8)):
-        number, moment = draw.choice(numbers), draw.uniform(0, 1.1 * seconds)
-        status, printed = attempt(argv, home, *variant.faults, kill_after=moment, number=number)
+        status, printed = attempt(argv, home, *variant.faults, kill_after=draw.uniform(0, 1.1 * seconds))
         if status == 0:
             return kills
         kills += 1
-        if number == signal.SIGKILL:
-            printed = _ORPHAN.sub("", printed)
-        # 128 + n where the command answers the signal, -n before it has begun.
-        if "Traceback" in printed or status not in (-number, 128 + number):
-            raise Broken(f"status {status} after signal {number}: {printed[-1000:]}")
+        if "Traceback" in _ORPHAN.sub("", printed) or status != -signal.SIGKILL:
+            raise Broken(f"status {status} after a kill: {printed[-1000:]}")
         argv = variant.again(home, argv)
         if not argv:
             return kills
@@ -139,11 +131,6 @@ def processes_of(word: str) -> list[int]:
             if word in words or word in os.readlink(path / "cwd"):
                 found.append(int(path.name))
     return [pid for pid in found if pid != os.getpid()]
-
-
-def children() -> list[int]:
-    """Return the children of this process, zombies included."""
-    return [int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()]
 
 
 def wait_for_the_end(word: str, seconds: float = 300.0) -> None:

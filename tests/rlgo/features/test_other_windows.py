@@ -230,7 +230,7 @@ def test_squares_are_a_special_case_without_other_windows():
     [
         (0, ATARI),
         (1, ATARI),
-        (0, WIDE),
+        pytest.param(0, WIDE, marks=pytest.mark.thorough),
         pytest.param(1, WIDE, marks=pytest.mark.thorough),
         pytest.param(0, ("2x3", ".x/x."), marks=pytest.mark.thorough),
         pytest.param(1, ("2x3", ".x/x."), marks=pytest.mark.thorough),

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles.naive import NaiveBoard, from_core, row_major
-from sgfmill.boards import Board as SgfmillBoard
 
 import rlgo
 from rlgo.base.archive import read_archive, write_archive
@@ -100,10 +99,6 @@ def owners_at_the_end(study: TrainingGame) -> np.ndarray:
     owners = np.zeros((SIZE, SIZE))
     for p, color in board.owners().items():
         owners[p] = 1 if color == BLACK else -1
-    other = SgfmillBoard(SIZE)
-    for (row, col), color in board.stones.items():
-        other.play(row, col, "bw"[color - 1])
-    assert owners.sum() == other.area_score()
     return owners
 
 

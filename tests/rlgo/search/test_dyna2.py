@@ -308,20 +308,6 @@ def test_figure_12_d_two_eyes_are_enough():
         assert after["E5"] > after["A1"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"long_epsilon": 2.0}, "long_epsilon = 2.0: expected a number from 0 to 1"),
-        ({"size": 9}, "expected weights for 9x9, found weights for 5x5"),
-        ({"simulations": 0}, "simulations = 0"),
-    ],
-)
-def test_settings_out_of_range(settings, message):
-    with pytest.raises(RlgoError) as error:
-        Dyna2(**{"size": SIZE, "long_term": random_weights(), **settings})
-    assert message in str(error.value)
-
-
 def test_without_a_long_term_memory_the_value_is_that_of_the_learning():
     learning = LEARNING._replace(alpha=0.01, value=LINEAR)
     dyna2 = Dyna2(SIZE, None, (1, 2), simulations=50, learning=learning, seed=7)

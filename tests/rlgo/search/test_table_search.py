@@ -136,6 +136,7 @@ def test_as_a_player():
     assert a.report()[0].endswith(f"{int(a.tally.states)} states")
     a.new_game()
     assert np.isnan(a.analyses()["value"]).all()
+    assert a.report() == []
     # A capture that wins: White is left without stones.
     game.set_up([(1, from_vertex(v, SIZE)) for v in ("B2", "A3", "B4", "C4", "D3", "C2")]
                 + [(2, from_vertex(v, SIZE)) for v in ("B3",)])  # fmt: skip
@@ -165,12 +166,4 @@ def test_warming_up_runs_the_kernel_and_learns_nothing(monkeypatch):
     search = TableSearch(SIZE, 50, seed=1)
     search.warm_up()
     assert runs == [0]
-    assert search.report() == []
-
-
-def test_a_new_game_forgets_the_last_search():
-    search = TableSearch(SIZE, 50, seed=1)
-    search.genmove(Game(SIZE))
-    assert search.report() != []
-    search.new_game()
     assert search.report() == []

@@ -200,6 +200,8 @@ def test_values_are_those_of_the_memory():
     search.new_game()
     assert np.isnan(search.analyses()["value"]).all()
     assert not search.memory().theta.any()
+    assert search.report() == []
+    assert max(candidate.visits for candidate in search.candidates(game)) == 1
 
 
 def test_threads_learn_all_that_each_has_learned():
@@ -306,28 +308,6 @@ def test_superko_binds_the_move_but_not_the_simulations():
     assert search.scratch[0].episode.moves[0] == forbidden
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"simulations": 0}, "simulations = 0: expected an integer from 1 to 1,000,000,000"),
-        ({"simulations": None}, "expected a number of simulations (sims), or seconds, or both"),
-        ({"seconds": -1.0}, "seconds = -1.0: expected a positive number"),
-        ({"policy": 0.1}, "policy = 0.1: expected a Policy"),
-        ({"learning": Policy()}, "expected a Learning"),
-        ({"resign": float("nan")}, "resign = nan: expected a number from 0 to 1"),
-        ({"seed": -1}, "seed = -1: expected an integer of at least 0"),
-        ({"simulation": Simulation(max_moves=101)}, "max_moves = 101: expected an integer from 0 to 100"),
-        ({"delay": -1}, "delay = -1"),
-        ({"workers": 0}, "workers = 0"),
-        ({"sizes": (2, 1)}, "expected an ascending subset"),
-    ],
-)
-def test_settings_out_of_range(settings, message):
-    with pytest.raises(RlgoError) as error:
-        TdSearch(5, **settings)
-    assert message in str(error.value)
-
-
 def test_other_boards_are_refused():
     with pytest.raises(RlgoError, match="td_search: plays on 5x5, found 9x9"):
         TdSearch(5).genmove(Game(9))
@@ -336,15 +316,6 @@ def test_other_boards_are_refused():
 def test_updates_after_each_move_are_refused():
     with pytest.raises(RlgoError, match=r'learning\.update = "step": expected "game"'):
         TdSearch(5, learning=LEARNING._replace(update=STEP))
-
-
-def test_a_new_game_forgets_the_last_search():
-    search = TdSearch(**QUICK)
-    search.genmove(game_after("C3"))
-    assert search.report() != []
-    search.new_game()
-    assert search.report() == []
-    assert max(candidate.visits for candidate in search.candidates(game_after("C3"))) == 1
 
 
 def test_a_new_game_forgets_the_delayed_memory():

@@ -22,6 +22,7 @@ from rlgo.features.weights import load_weights
 from train.arena.rating_scale import load_rating_scale
 from train.cli import main as cli
 from train.config import flat, load_config
+from train.runs import fleet
 from train.runs.fleet import FAILED, RunSpec
 from train.runs.folder import RunFolder
 from train.runs.rate_runs import CurvePoint, rate_runs, weights_of_run
@@ -454,7 +455,9 @@ def test_runs_that_could_not_start_are_refused_before_any_begins(tmp_path, capsy
 
 
 def begin(path: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "rlgo", "sweep", str(path), "--jobs", "1"]
+    """Start the command, whose runs draw no pictures either (see tests/conftest.py)."""
+    code = f"import sys; from train.cli.main import main; from train.runs import fleet; fleet._START = {fleet._START!r}"
+    command = [sys.executable, "-c", f"{code}; sys.exit(main())", "sweep", str(path), "--jobs", "1"]
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

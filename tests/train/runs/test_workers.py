@@ -181,10 +181,6 @@ def test_a_match_on_a_cluster(nodes, tmp_path):
     result = play_match("random", "open_spiel,sims=4", 8, cluster=nodes.address, jobs=2, results=path, **arguments)
     assert result == play_match("random", "open_spiel,sims=4", 8, **arguments)
     assert sorted(json.loads(line)["game"] for line in path.read_text().splitlines()[1:]) == list(range(1, 9))
-    pool = RayPool(nodes.address, 2)
-    with pytest.raises(RlgoError, match="unknown player nobody"):
-        list(pool.run([GameTask(1, "nobody", "random", (), 1, GameRules(5, 2.5, 75))]))
-    pool.close()
 
 
 def test_actors_of_a_match_that_die_are_replaced(nodes, monkeypatch, capsys):
@@ -203,6 +199,8 @@ def test_actors_of_a_match_that_die_are_replaced(nodes, monkeypatch, capsys):
 
     monkeypatch.setattr(pool, "start", start_and_kill)
     records = {task.number: record.moves for task, record in pool.run(tasks)}
+    with pytest.raises(RlgoError, match="unknown player nobody"):
+        list(pool.run([dataclasses.replace(tasks[0], black="nobody")]))
     pool.close()
     assert killed
     assert sorted(records) == list(range(1, 13))
@@ -390,24 +388,16 @@ def test_a_death_costs_the_games_of_one_round(four, monkeypatch):
     assert tally.games + tally.discarded == 200
 
 
-def test_games_that_are_lost_are_played_again(four, monkeypatch):
-    killing(monkeypatch, at=200)
-    tally = four.learn(500)
-    assert tally.games + tally.discarded == four.games == 500
-    assert four.lost == 50
-    assert four.state()["lost"] == 50
-
-
 def test_who_does_not_answer_is_replaced(four, monkeypatch):
     lines, victim = messages_of(four), pid(four, 3)
     os.kill(victim, signal.SIGSTOP)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(four.pool, "timeout", 30.0)  # which the others must not take, on any machine
+            patch.setattr(four.pool, "timeout", 10.0)  # which the others must not take, on any machine
             tally = four.pool.learn(200, 0)
         assert tally.games + tally.discarded == 150
         assert f"worker 3 (process {victim} on " in lines[0]
-        assert ") did not answer for 30 s (run.cluster_timeout); its 50 games are lost" in lines[0]
+        assert ") did not answer for 10 s (run.cluster_timeout); its 50 games are lost" in lines[0]
     finally:
         os.kill(victim, signal.SIGKILL)
 

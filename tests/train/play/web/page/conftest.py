@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from page_tools import wait_until_ready
 
 
-@pytest.fixture(scope="module")
-def url(sources, tmp_path_factory) -> Iterator[str]:  # noqa: ARG001 - a fixture that the server's process needs
+@pytest.fixture(scope="session")
+def url(tmp_path_factory) -> Iterator[str]:
     """A server of its own, with a folder for records: the URL that it prints, token included."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[5])}
     command = [sys.executable, "-m", "rlgo", "web", "--no-browser", "--port", "0", "--player", "mc_rave,sims=300"]
     command += ["--sgf", str(tmp_path_factory.mktemp("records")), "--runs", str(tmp_path_factory.mktemp("runs"))]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stderr is not None
             line = next(line for line in process.stderr if "token=" in line)

@@ -8,18 +8,6 @@ import re
 from page_tools import begin, cell, click, wait_for_moves, wait_until_ready
 
 
-def test_second_tab_has_a_game_of_its_own(page, url):
-    begin(page, white="human")
-    click(page, "C3")
-    other = page.context.new_page()
-    other.goto(url)
-    wait_until_ready(other)
-    wait_for_moves(other, "0/0")
-    begin(other, size=7, white="human")
-    wait_for_moves(page, "1/1")
-    assert page.locator(".board").first.get_attribute("data-size") == "5"
-
-
 def test_lost_connection_comes_back_with_the_game(page):
     sockets = []
     page.route_web_socket(re.compile("/api/session"), lambda route: sockets.append((route, route.connect_to_server())))
@@ -36,14 +24,6 @@ def test_lost_connection_comes_back_with_the_game(page):
     cell(page, "C3", "black").wait_for(state="attached")
     click(page, "D4")
     wait_for_moves(page, "2/2")
-
-
-def test_reload_keeps_the_game(page):
-    begin(page, white="human")
-    click(page, "C3")
-    wait_for_moves(page, "1/1")
-    page.reload()
-    cell(page, "C3", "black").wait_for(state="attached")
 
 
 def test_reload_keeps_the_moves_if_not_the_player(page):
@@ -72,11 +52,3 @@ _STORED = """(changes) => {
     const stored = JSON.parse(sessionStorage.getItem("rlgo-game"));
     sessionStorage.setItem("rlgo-game", JSON.stringify({ ...stored, ...changes }));
 }"""
-
-
-def test_wrong_token_is_refused(browser, url):
-    context = browser.new_context()
-    page = context.new_page()
-    assert page.goto(url + "wrong").status == 403
-    assert page.locator(".board").count() == 0
-    context.close()
