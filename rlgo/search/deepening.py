@@ -120,11 +120,6 @@ class AlphaBetaSearch:
         return int(self._memory.state.nodes)
 
     @property
-    def n_entries(self) -> int:
-        """Entries of the transposition table; 1 if there is none."""
-        return len(self._memory.entries)
-
-    @property
     def result(self) -> AlphaBetaResult | None:
         """The result of the last search, or of the last complete depth during a search; None before it."""
         return self._result or (self.results[-1] if self.results else None)

@@ -74,7 +74,7 @@ def test_defaults_are_those_of_the_classes():
     alphabeta = make_player("alphabeta", 9, 1)
     assert (alphabeta.depth, alphabeta.seconds) == (4, None)
     assert alphabeta.searcher.options == AlphaBetaOptions()
-    assert alphabeta.searcher.n_entries == AlphaBetaSearch(9).n_entries
+    assert len(alphabeta.searcher._memory.entries) == len(AlphaBetaSearch(9)._memory.entries)
     both = make_player("two_phase", 9, 1)
     assert (both.depth, both.second.options, both.first.simulations) == (4, AlphaBetaOptions(), plain.simulations)
     keys = PLAYERS["dyna2"]()
