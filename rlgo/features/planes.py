@@ -22,7 +22,7 @@ import numpy as np
 
 from rlgo.base.errors import RlgoError, shown
 from rlgo.compiler.jit import by_type, compiling, njit
-from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, breathes, is_eye, last_liberty
+from rlgo.go.board import BLACK, BORDER, EMPTY, breathes, last_liberty
 from rlgo.go.positions import HISTORY, PositionArrays, Positions, may_play, new_positions
 from rlgo.go.rules import n_points, zobrist
 from rlgo.moves.ladders import LadderScratch, escapes_by, is_caught_by, liberties_of, new_ladder_scratch
@@ -104,13 +104,6 @@ def write_ones(arrays, first, out, tools):
 
 
 @njit
-def write_passes(arrays, first, out, tools):
-    """Mark all points if the last move was a pass."""
-    for i in range(out.shape[0]):
-        out[i, first] = arrays.moves[i, 0] == PASS
-
-
-@njit
 def write_komi(arrays, first, out, tools):
     """Write komi on all points, as the side to play sees it."""
     for i in range(out.shape[0]):
@@ -151,51 +144,26 @@ def write_liberties(arrays, first, out, tools):
 
 
 @njit
-def write_empty(arrays, first, out, tools):
-    """Mark empty points."""
-    _mark_points(arrays, _EMPTY, first, out, tools)
-
-
-@njit
 def write_ko(arrays, first, out, tools):
     """Mark empty points where simple ko or superko forbids a stone."""
-    _mark_points(arrays, _KO, first, out, tools)
-
-
-@njit
-def write_legal(arrays, first, out, tools):
-    """Mark legal points."""
-    _mark_points(arrays, _LEGAL, first, out, tools)
-
-
-@njit
-def write_sensible(arrays, first, out, tools):
-    """Mark legal points that are no eye of the side to play."""
-    _mark_points(arrays, _SENSIBLE, first, out, tools)
-
-
-_EMPTY, _KO, _LEGAL, _SENSIBLE = range(4)
-
-
-@njit
-def _mark_points(arrays, kind, first, out, tools):
-    """Mark the points of one of the kinds _EMPTY, _KO, _LEGAL and _SENSIBLE."""
     size = out.shape[2]
     for i in range(out.shape[0]):
         b = arrays.boards[i]
         for row in range(size):
             for col in range(size):
                 p = (row + 1) * (size + 1) + col + 1
-                if kind == _EMPTY:
-                    is_marked = b.color[np.uint64(p)] == EMPTY
-                elif kind == _KO:
-                    is_empty = b.color[np.uint64(p)] == EMPTY and breathes(b, p, b.to_play)
-                    is_marked = is_empty and not may_play(arrays, i, p, tools.zobrist)
-                else:
-                    is_marked = may_play(arrays, i, p, tools.zobrist)
-                    if kind == _SENSIBLE:
-                        is_marked = is_marked and not is_eye(b, p, b.to_play)
-                out[i, first, row, col] = is_marked
+                is_empty = b.color[np.uint64(p)] == EMPTY and breathes(b, p, b.to_play)
+                out[i, first, row, col] = is_empty and not may_play(arrays, i, p, tools.zobrist)
+
+
+@njit
+def write_legal(arrays, first, out, tools):
+    """Mark legal points."""
+    size = out.shape[2]
+    for i in range(out.shape[0]):
+        for row in range(size):
+            for col in range(size):
+                out[i, first, row, col] = may_play(arrays, i, (row + 1) * (size + 1) + col + 1, tools.zobrist)
 
 
 @njit
@@ -295,16 +263,11 @@ PLANE_KINDS: dict[str, PlaneKind] = {
     "history": PlaneKind(write_history, _STONES, history=HISTORY),
     "color": PlaneKind(write_color, ("1 everywhere if Black is to play",)),
     "ones": PlaneKind(write_ones, ("1 everywhere",)),
-    "empty": PlaneKind(write_empty, ("empty points",)),
     "liberties": PlaneKind(write_liberties, tuple(f"chains with {n}" for n in _LIBERTIES)),
     "ko": PlaneKind(write_ko, ("empty points where simple ko or superko forbids a stone",), sees_superko=True),
     "legal": PlaneKind(write_legal, ("legal points",), sees_superko=True),
-    "sensible": PlaneKind(
-        write_sensible, ("legal points that are no single-point eye of the side to play",), sees_superko=True
-    ),
     "last_moves": PlaneKind(write_last_moves, _MOVES, history=HISTORY),
     "recent_moves": PlaneKind(write_recent_moves, _MOVES[:RECENT], history=RECENT),
-    "passes": PlaneKind(write_passes, ("1 everywhere if the last move was a pass",)),
     "ladders": PlaneKind(write_ladders, _LADDERS, sees_superko=True),
     "komi": PlaneKind(write_komi, (_KOMI,), is_binary=False),
 }

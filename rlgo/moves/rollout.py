@@ -8,7 +8,6 @@ around that stone; capture anything; play a uniformly random move.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, NamedTuple
 
@@ -76,9 +75,9 @@ class DefaultPolicy(NamedTuple):
     softmax: Tables | None = None  # `SoftmaxPolicy.tables()`, of the softmax policy
 
 
-def check_default(policy: DefaultPolicy, kinds: Mapping[str, int] = DEFAULT_POLICIES) -> None:
+def check_default(policy: DefaultPolicy) -> None:
     """Raise `RlgoError` for a default policy of another kind, for softmax without its tables, and tables without it."""
-    check("default policy", policy.kind, Annotated[int, Choice(kinds)])
+    check("default policy", policy.kind, Annotated[int, Choice(DEFAULT_POLICIES)])
     if (policy.kind == SOFTMAX_POLICY) != (policy.softmax is not None):
         raise RlgoError("default policy: expected softmax tables for the kind softmax, and for no other")
 

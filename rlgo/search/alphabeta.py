@@ -1,7 +1,7 @@
 """Alpha-beta search on a value function, in compiled code. TD paper, Sections 3.3.5 and 6.1.
 
 Start reading at `negamax`. The search has full width, like the paper's, unless late moves are reduced. Iterative
-deepening, in one thread or several, is in `deepening.py`. Values are logits, x = phi(s) . theta, for the colour to
+deepening is in `deepening.py`. Values are logits, x = phi(s) . theta, for the colour to
 play: they sort like V and need no sigmoid. A finished game is worth WON_LOGIT or -WON_LOGIT.
 
 What makes it fast
@@ -10,10 +10,8 @@ What makes it fast
 * Nothing is undone: an inner node copies its parent's records and plays its move on the copy. Leaves are never played:
   the value of a move is the logit plus its gain, and finding the best move is one pass over an array
   (`value.best_afterstate`).
-* Every enhancement that prunes more than plain alpha-beta can be switched off (`AlphaBetaOptions`). Only null moves and
-  late move reductions, which are off by default, change the result.
-* The transposition table is written without locks, even if several threads share it: a torn entry does not match its
-  key (Hyatt and Mann 2002).
+* Moves are ordered by what was found elsewhere: in a transposition table, by killer moves and the history heuristic.
+* All moves of a node but the first must only be proved worse (principal variation search).
 """
 
 from __future__ import annotations
@@ -48,22 +46,21 @@ _HISTORY = 1e-3  # of a logit, for each squared depth
 
 
 class AlphaBetaOptions(NamedTuple):
-    """The enhancements of alpha-beta, each on or off.
-
-    `AlphaBeta` checks them.
+    """What alpha-beta does besides; `AlphaBeta` checks it.
 
     >>> import rlgo
     >>> weights = rlgo.load_weights(rlgo.shipped_weights(9))
-    >>> rlgo.AlphaBeta(weights, depth=2, options=rlgo.AlphaBetaOptions(null_move=True))
+    >>> rlgo.AlphaBeta(weights, depth=2, options=rlgo.AlphaBetaOptions(reductions=True))
     <AlphaBeta 'alphabeta', 9x9>
     """
 
     table: Annotated[
-        bool, Key("Transposition table: values of positions that were met before, and the best move there.")
+        bool,
+        Key(
+            "Remember positions that were met before (transposition table) and moves that cut elsewhere (killer moves, "
+            "history heuristic)."
+        ),
     ] = True
-    killers: Annotated[bool, Key("Killer moves: those that cut at this depth elsewhere come early.")] = True
-    history: Annotated[bool, Key("History heuristic: moves that cut anywhere come earlier.")] = True
-    pvs: Annotated[bool, Key("Principal variation search: all moves but the first must only be proved worse.")] = True
     null_move: Annotated[
         bool, Key("Null moves: cut where even a pass is too good. They may change the result, where a pass is best.")
     ] = False
@@ -82,24 +79,13 @@ def entry_dtype() -> np.dtype:
 
     Fields
     ------
-    lock : the key of the position, exclusive-or both other words: it only matches words written together
+    key : that of the position
     value, bound, depth : its value or a bound of it, which of the two, and at what depth
     move : the best move
     search : the number of the search that wrote it; entries of other searches are ignored, since weights may differ
-    words[2] : the bits of all fields but the lock
     """
-    fields = {
-        "lock": ("u8", 0),
-        "value": ("f8", 8),
-        "search": ("u4", 16),
-        "move": ("u2", 20),
-        "depth": ("u1", 22),
-        "bound": ("u1", 23),
-        "words": (("u8", (2,)), 8),
-    }
-    formats, offsets = zip(*fields.values(), strict=True)
-    whole = np.dtype({"names": list(fields), "formats": formats, "offsets": offsets, "itemsize": 24})
-    return np.dtype((np.record, whole))
+    fields = [("key", "u8"), ("value", "f8"), ("search", "u4"), ("move", "u2"), ("depth", "u1"), ("bound", "u1")]
+    return np.dtype((np.record, fields))
 
 
 @cache
@@ -143,14 +129,12 @@ def state_dtype(size: int) -> np.dtype:
 
 
 class SearchMemory(NamedTuple):
-    """The working memory of one thread's search; boards[i] and shapes[i] belong to the node at ply i."""
+    """The working memory of a search; boards[i] and shapes[i] belong to the node at ply i."""
 
     boards: np.ndarray  # `board_dtype`[MAX_DEPTH + 1]
     shapes: np.ndarray  # `shapes_dtype`[MAX_DEPTH + 1]
     state: np.record  # `state_dtype`
-    entries: np.ndarray  # `entry_dtype`[2^k]: the transposition table, which all threads share
-    entry: np.ndarray  # `entry_dtype`[1]: a private copy of one (numba does not accept it as a record)
-    stop: np.ndarray  # int64[1]: 1 ends the search; other threads may set it
+    entries: np.ndarray  # `entry_dtype`[2^k]: the transposition table
     rng: np.ndarray  # uint64[1]
     table: Table  # the value function (`rewriting.fuse`)
     options: AlphaBetaOptions
@@ -166,8 +150,8 @@ class SearchMemory(NamedTuple):
 def negamax(n_nodes, search):
     """Search the root moves listed by `begin_root`, until done or until n_nodes more positions are valued.
 
-    Returns whether the search is done; if not, and it was not stopped, call again to continue. Written recursively, for
-    a node with a window (alpha, beta):
+    Returns whether the search is done; if not, call again to continue. Written recursively, for a node with a window
+    (alpha, beta):
 
         negamax(node, depth, alpha, beta):
             value a leaf, or a position in the table, at once             _enter
@@ -183,7 +167,7 @@ def negamax(n_nodes, search):
     """
     s = search.state
     limit = s.nodes + n_nodes
-    while s.nodes < limit and search.stop[0] == 0:
+    while s.nodes < limit:
         _descend(search)
         is_valued, value = _enter(search)
         while is_valued:
@@ -282,9 +266,9 @@ def _look_up(search):
     ply = s.ply
     first = PASS
     if search.options.table:
-        key, entry = s.key[ply], search.entry[0]
-        copy_record(search.entries[key & np.uint64(len(search.entries) - 1)], entry)
-        if entry.lock ^ entry.words[0] ^ entry.words[1] == key and entry.search == s.search:
+        key = s.key[ply]
+        entry = search.entries[key & np.uint64(len(search.entries) - 1)]
+        if entry.key == key and entry.search == s.search:
             first = np.int64(entry.move)
             if entry.depth == s.depth[ply] and (
                 entry.bound == _EXACT
@@ -346,14 +330,14 @@ def _store(search, p):
             s.killers[ply, 1] = s.killers[ply, 0]
             s.killers[ply, 0] = p
     if search.options.table and ply > 0:
-        key, entry = s.key[ply], search.entry[0]
+        key = s.key[ply]
+        entry = search.entries[key & np.uint64(len(search.entries) - 1)]
+        entry.key = key
         entry.search = s.search
         entry.value = best
         entry.depth = depth
         entry.bound = _LOWER if best >= beta else (_UPPER if best <= s.start[ply] else _EXACT)
         entry.move = s.best_move[ply]
-        entry.lock = key ^ entry.words[0] ^ entry.words[1]
-        copy_record(entry, search.entries[key & np.uint64(len(search.entries) - 1)])
 
 
 @njit
@@ -371,10 +355,10 @@ def _list_moves(search, first):
         p = np.int64(b.empties[np.uint64(i)])
         if sh.mask[c, p] == 0 or sh.is_capture[c, p] == 1:
             order = gain_of(b, sh, search.table, p)
-            if options.history:
+            if options.table:
                 order += _HISTORY * s.history[c, p]
-            if options.killers and (s.killers[ply, 0] == p or s.killers[ply, 1] == p):
-                order += 1e6
+                if s.killers[ply, 0] == p or s.killers[ply, 1] == p:
+                    order += 1e6
             if p == first:
                 order += 1e9
             s.moves[ply, n] = p
@@ -390,7 +374,7 @@ def _list_moves(search, first):
 def _choose_next(ply, s, options):
     """Select the remaining move with the highest priority, and set its window.
 
-    In principal variation search, all moves but the first must only be proved worse, by a null window.
+    All moves but the first must only be proved worse, by a null window.
     """
     i = s.i[ply] + 1
     earliest = i
@@ -402,5 +386,5 @@ def _choose_next(ply, s, options):
     s.order[ply, earliest] = s.order[ply, i]
     s.moves[ply, i] = p
     s.i[ply] = i
-    s.high[ply] = s.alpha[ply] + _WIDTH if options.pvs and i > 0 else s.beta[ply]
+    s.high[ply] = s.alpha[ply] + _WIDTH if i > 0 else s.beta[ply]
     s.reduction[ply] = _REDUCTION if options.reductions and i >= _EARLY and s.depth[ply] > _REDUCTION else 0

@@ -13,9 +13,9 @@ from rlgo.features.weights import Weights
 from rlgo.go.board import new_board
 from rlgo.go.game import Game
 from rlgo.learning.value import ValueFunction
-from rlgo.play.player import Candidate, Player, SearchStatistics, Seed, check_size, position_of, ranked
+from rlgo.play.player import Candidate, Player, SearchStatistics, Seed, check_size, ranked
 from rlgo.search.alphabeta import DEFAULT_DEPTH, DEFAULT_TABLE_BITS, AlphaBetaOptions
-from rlgo.search.deepening import AlphaBetaResult, AlphaBetaSearch, best_first, check_limits, describe
+from rlgo.search.deepening import AlphaBetaResult, AlphaBetaSearch, check_limits
 
 
 class AlphaBeta(Player):
@@ -25,12 +25,11 @@ class AlphaBeta(Player):
     ----------
     weights : of any sharing
     depth, seconds : limits for each move; the first one reached ends the search
-    options, table_bits, workers, seed : see `AlphaBetaSearch`
+    options, table_bits, seed : see `AlphaBetaSearch`
 
     Attributes
     ----------
     searcher : the `AlphaBetaSearch`
-    result : result of the last search, or None
 
     Raises
     ------
@@ -50,19 +49,21 @@ class AlphaBeta(Player):
         seconds: float | None = None,
         options: AlphaBetaOptions = AlphaBetaOptions(),
         table_bits: int = DEFAULT_TABLE_BITS,
-        workers: int = 1,
         seed: Seed = None,
         name: str = "alphabeta",
     ):
         self.depth, self.seconds = check_limits(depth, seconds)
         check("weights", weights, Weights)
         self.name, self.sizes = name, (weights.features.size,)
-        self.result: AlphaBetaResult | None = None
-        self._position: tuple[int, ...] = ()  # the position that `result` belongs to
         self._table = weights.table(is_fused=True)
         self._values = ValueFunction(weights)
         self._map = np.full((weights.features.size, weights.features.size), np.nan)
-        self.searcher = AlphaBetaSearch(weights.features.size, options, table_bits, workers, seed)
+        self.searcher = AlphaBetaSearch(weights.features.size, options, table_bits, seed)
+
+    @property
+    def result(self) -> AlphaBetaResult | None:
+        """The result of the last search, if any."""
+        return self.searcher.result
 
     def genmove(self, game: Game) -> int:
         """Search, and return the best move; see `Player.genmove`."""
@@ -70,10 +71,9 @@ class AlphaBeta(Player):
         self.searcher.warm_up(self._table)
         seconds = shorter(self.seconds, self.limit if self.limit is None else max(1e-3, self.limit))
         budget = Budget(seconds=seconds, depth=self.depth, stop=self.stop)
-        self.result, self._position = None, position_of(game)
-        self.result = self.searcher.search(game, self._table, budget)
+        move = self.searcher.search(game, self._table, budget).move
         self._map[:] = self._values.afterstates(game.board)[:-1].reshape(self._map.shape)
-        return self.result.move
+        return move
 
     def warm_up(self) -> None:
         """Compile what a search needs, so that compiling costs no clock time."""
@@ -82,24 +82,23 @@ class AlphaBeta(Player):
 
     def new_game(self) -> None:
         """Forget the last search."""
-        self.result, self._position = None, ()
+        self.searcher.forget()
         self._map[:] = np.nan
 
     def report(self) -> list[str]:
         """Describe the last search in one line."""
-        return [] if self.result is None else [describe(self.result, len(self._map))]
+        return self.searcher.report()
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Rank the moves by V without search; the move of the last search comes first, with what it found."""
         check_size(self, game)
-        by_value = ranked(game, self._values.afterstates(game.board))
-        return best_first(by_value, self.result if self._position == position_of(game) else None)
+        return self.searcher.candidates(game, ranked(game, self._values.afterstates(game.board)))
 
     def statistics(self, game: Game) -> SearchStatistics | None:
         """Return V without search, and the values that the search has found, depth by depth."""
-        if self._position != position_of(game):
+        if not self.searcher.has_searched(game):
             return super().statistics(game)
-        return self.searcher.search_statistics(ranked(game, self._values.afterstates(game.board)), game.to_play)
+        return self.searcher.statistics(game, ranked(game, self._values.afterstates(game.board)))
 
     def value_weights(self) -> Weights:
         """Return the weights used by the search."""

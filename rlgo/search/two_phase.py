@@ -13,9 +13,9 @@ from rlgo.base.budget import Budget, shorter
 from rlgo.base.checks import check
 from rlgo.features.weights import Weights
 from rlgo.go.game import Game
-from rlgo.play.player import Candidate, Player, SearchStatistics, Seed, position_of
+from rlgo.play.player import Candidate, Player, SearchStatistics, Seed
 from rlgo.search.alphabeta import DEFAULT_DEPTH, DEFAULT_TABLE_BITS, AlphaBetaOptions
-from rlgo.search.deepening import AlphaBetaResult, AlphaBetaSearch, best_first, check_limits, describe, sigmoid
+from rlgo.search.deepening import AlphaBetaResult, AlphaBetaSearch, check_limits, sigmoid
 from rlgo.search.td_search import TdSearch
 
 
@@ -28,12 +28,11 @@ class TwoPhase(Player):
     depth : maximum depth of alpha-beta
     seconds : time per move, shared evenly: the first phase takes at most half, and alpha-beta gets the rest, up to
         `depth`. None: the first phase's own budget and `depth` are the limits
-    options, table_bits, workers, seed : see `AlphaBetaSearch`. The first phase has workers of its own
+    options, table_bits, seed : see `AlphaBetaSearch`
 
     Attributes
     ----------
     first, second : the search of each phase
-    result : result of the last alpha-beta search, or None
 
     Raises
     ------
@@ -53,7 +52,6 @@ class TwoPhase(Player):
         seconds: float | None = None,
         options: AlphaBetaOptions = AlphaBetaOptions(),
         table_bits: int = DEFAULT_TABLE_BITS,
-        workers: int = 1,
         seed: Seed = None,
         name: str = "two_phase",
     ):
@@ -63,17 +61,20 @@ class TwoPhase(Player):
         self.name, self.sizes = name, first.sizes
         if self.seconds is not None:
             first.seconds = shorter(first.seconds, self.seconds / 2)
-        self.result: AlphaBetaResult | None = None
-        self._position: tuple[int, ...] = ()  # the position that `result` belongs to
         self._is_warm = False
-        self.second = AlphaBetaSearch(first.sizes[0], options, table_bits, workers, seed)
+        self.second = AlphaBetaSearch(first.sizes[0], options, table_bits, seed)
+
+    @property
+    def result(self) -> AlphaBetaResult | None:
+        """The result of the last alpha-beta search, if any."""
+        return self.second.result
 
     def genmove(self, game: Game) -> int:
         """Learn, then search; see `Player.genmove`."""
         if not self._is_warm:  # otherwise the first move would compile on the clock
             self.warm_up()
         both = Budget(seconds=shorter(self.seconds, self.limit))
-        self.result, self._position = None, ()
+        self.second.forget()
         self.first.stop, self.first.spare = self.stop, self.spare / 2
         self.first.limit = None if self.limit is None else self.limit / 2
         budget = self.first.budget_for(game)
@@ -87,9 +88,8 @@ class TwoPhase(Player):
         table = self.first.fused_table(memory)
         self.first.keep_values(game, memory)
         seconds = None if left is None else max(1e-3, left)
-        self._position = position_of(game)
-        self.result = self.second.search(game, table, Budget(seconds=seconds, depth=self.depth, stop=self.stop))
-        return self.first.settle(game, self.result.move, sigmoid(self.result.x))
+        found = self.second.search(game, table, Budget(seconds=seconds, depth=self.depth, stop=self.stop))
+        return self.first.settle(game, found.move, sigmoid(found.x))
 
     def ponder(self, game: Game, stop: Callable[[], bool]) -> None:
         """Let the first phase learn ahead of time; the second one will search with it."""
@@ -101,13 +101,13 @@ class TwoPhase(Player):
 
     def candidates(self, game: Game) -> list[Candidate]:
         """Rank the moves by the value that was learned; alpha-beta's move comes first, with what it found."""
-        return best_first(self.first.candidates(game), self.result if self._position == position_of(game) else None)
+        return self.second.candidates(game, self.first.candidates(game))
 
     def statistics(self, game: Game) -> SearchStatistics | None:
         """Return the numbers of the phase that runs, or of the second one after a search."""
-        if self._position != position_of(game):
+        if not self.second.has_searched(game):
             return self.first.statistics(game)
-        return self.second.search_statistics(self.first.candidates(game), game.to_play)
+        return self.second.statistics(game, self.first.candidates(game))
 
     def value_weights(self) -> Weights:
         """Return the weights that the first phase moves by."""
@@ -122,7 +122,7 @@ class TwoPhase(Player):
     def new_game(self) -> None:
         """Forget the last game."""
         self.first.new_game()
-        self.result, self._position = None, ()
+        self.second.forget()
 
     def end_game(self, game: Game, outcome: float) -> None:
         """Let the first phase learn from the game; see `Player.end_game`."""
@@ -130,7 +130,7 @@ class TwoPhase(Player):
 
     def report(self) -> list[str]:
         """Describe each phase in one line."""
-        return self.first.report() + ([] if self.result is None else [describe(self.result, self.first.features.size)])
+        return self.first.report() + self.second.report()
 
     def memory(self) -> Weights:
         """Return what the first phase has learned in this game."""

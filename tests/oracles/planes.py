@@ -68,8 +68,6 @@ class NaivePosition:
             return [whole * (own == BLACK)]
         if kind == "ones":
             return [whole]
-        if kind == "empty":
-            return [self.plane(set(board.empties()))]
         if kind == "liberties":
             chains = board.chains()
             at_least = [{p for stones, free in chains if len(free) >= n for p in stones} for n in (1, 2, 3, 4)]
@@ -78,14 +76,10 @@ class NaivePosition:
             return [self.plane({p for p in board.points if self.forbidden_by_ko(p)})]
         if kind == "legal":
             return [self.plane({p for p in board.points if self.may_play(p)})]
-        if kind == "sensible":
-            return [self.plane({p for p in board.points if self.may_play(p) and not board.is_eye(p, own)})]
         if kind == "last_moves":
             return [self.plane({p} if p is not None else set()) for p in [*last, *[None] * (HISTORY - len(last))]]
         if kind == "recent_moves":
             return self.planes("last_moves")[:2]
-        if kind == "passes":
-            return [whole * (bool(last) and last[0] is None)]
         if kind == "ladders":
             return self.ladders()
         assert kind == "komi"

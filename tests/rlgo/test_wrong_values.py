@@ -87,7 +87,6 @@ WRONG = {
         (lambda: rlgo.AlphaBeta(WEIGHTS, depth=40), "depth = 40: expected an integer from 1 to 39, or None"),
         (lambda: rlgo.AlphaBeta(WEIGHTS, options=True), "options = True: expected an AlphaBetaOptions"),
         (lambda: rlgo.AlphaBeta(WEIGHTS, table_bits=60), "table_bits = 60: expected an integer from 4 to 28"),
-        (lambda: rlgo.AlphaBeta(WEIGHTS, workers=65), "workers = 65: expected an integer from 1 to 64"),
         (lambda: rlgo.TwoPhase("dyna2"), "first = 'dyna2': expected a TdSearch"),
         (lambda: rlgo.Dyna2(SIZE, "w.npz"), "long_term = 'w.npz': expected a Weights"),
         (lambda: rlgo.Dyna2(SIZE, WEIGHTS, long_epsilon=NAN), "long_epsilon = nan: expected"),

@@ -431,11 +431,9 @@ def learning_by_workers(n: int, cpus: set[int]) -> Numbers:
     yield "train_scaling_2_workers", speedup(cpus, [counter(1), counter(2)])
 
 
-def searches_by_threads(n: int, depth: int, cpus: set[int]) -> Numbers:
-    """Measure the speed-up by a second thread: simulations of TD search, Dyna-2 and MC-RAVE, plies of alpha-beta."""
-    from rlgo.features.weights import load_weights, shipped_weights
+def searches_by_threads(n: int, cpus: set[int]) -> Numbers:
+    """Measure the speed-up by a second thread: simulations of TD search, Dyna-2 and MC-RAVE."""
     from rlgo.go.game import Game
-    from rlgo.search.alphabeta_player import AlphaBeta
     from train.players.spec import make_player
 
     if len(cpus) < 2:
@@ -451,20 +449,8 @@ def searches_by_threads(n: int, depth: int, cpus: set[int]) -> Numbers:
 
         return search
 
-    game = middle_game()
-
-    def deepener(workers: int) -> Callable[[], float]:
-        player = AlphaBeta(load_weights(shipped_weights(9)), depth, workers=workers, seed=1)
-
-        def search() -> float:
-            player.genmove(game)
-            return 1.0
-
-        return search
-
     for key, spec in (("tdsearch", "td_search"), ("dyna2", "dyna2")):
         yield f"{key}_scaling_2_threads", speedup(cpus, [counter(spec, 1), counter(spec, 2)])
-    yield "alphabeta_scaling_2_threads", speedup(cpus, [deepener(1), deepener(2)])
     tree = "mc_rave,memory_mb=512"
     yield "mcts_scaling_2_threads", speedup(cpus, [counter(tree, 1), counter(tree, 2)])
 

@@ -83,7 +83,6 @@ KEYS: dict[str, tuple[str, str]] = {
     "train_scaling_2_workers": ("learning: two workers against one", ""),
     "tdsearch_scaling_2_threads": ("TD search, 1x1 to 2x2: two threads against one", ""),
     "dyna2_scaling_2_threads": ("Dyna-2, 1x1 to 3x3: two threads against one", ""),
-    "alphabeta_scaling_2_threads": ("alpha-beta to the same depth: two threads against one", ""),
     "mcts_scaling_2_threads": ("MC-RAVE on one tree: two threads against one", ""),
     "web_search_share": ("heuristic MC-RAVE shown in a browser: simulations, relative to an unwatched search", ""),
 }
@@ -151,7 +150,7 @@ def parts_of(scale: float, player: str, cpus: set[int]) -> dict[str, Numbers]:
         "memory": measures.memory(),
         "scaling": chain(
             measures.learning_by_workers(scaled(10_000), cpus),
-            measures.searches_by_threads(scaled(20_000), 7 if scale >= 1 else 3, cpus),
+            measures.searches_by_threads(scaled(20_000), cpus),
         ),
         "web": measures.web(scaled(30_000), cpus),
     }

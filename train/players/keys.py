@@ -350,7 +350,6 @@ class AlphaBetaPhase(Keys):
         alphabeta.TableBits,
         Key("The transposition table has 2^table_bits entries.", needs=Needs("table = on", lambda keys: keys.table)),
     ] = default_of(AlphaBeta, "table_bits")
-    workers: Annotated[Threads, Key("Threads.")] = default_of(AlphaBeta, "workers")
 
     def _alphabeta(self) -> dict[str, Any]:
         """Return the arguments that `AlphaBeta` and `TwoPhase` share."""
@@ -358,7 +357,6 @@ class AlphaBetaPhase(Keys):
             "depth": count_or_none(self.depth),
             "options": self.options,
             "table_bits": self.table_bits,
-            "workers": self.workers,
         }
 
 

@@ -47,8 +47,7 @@ from rlgo.search.alphabeta import (
 from rlgo.search.alphabeta_player import AlphaBeta
 from rlgo.search.deepening import AlphaBetaResult, AlphaBetaSearch
 
-OPTIONS = [AlphaBetaOptions(*on) for on in product((True, False), repeat=4)]  # table, killers, history, pvs
-PLAIN = AlphaBetaOptions(False, False, False, False)
+EVERYTHING, PLAIN = OPTIONS = AlphaBetaOptions(), AlphaBetaOptions(table=False)
 
 # ---------------------------------------------------------------------------------------------
 # Against minimax
@@ -86,9 +85,7 @@ def test_search_equals_minimax(table_bits):
 @pytest.mark.slow
 def test_deeper_searches_equal_minimax():
     """Where there are few moves, so that minimax comes to an end: more of the table is used, and of null windows."""
-    searches = [
-        AlphaBetaSearch(5, options, 12, seed=1) for options in (AlphaBetaOptions(), AlphaBetaOptions(pvs=False), PLAIN)
-    ]
+    searches = [AlphaBetaSearch(5, options, 12, seed=1) for options in OPTIONS]
     depths = Counter()
     for i, game in enumerate(positions(280, seed=3)):
         n, table = len(moves_to_try(game)), TABLES[i % 3]
@@ -105,7 +102,7 @@ def test_deeper_searches_equal_minimax():
 
 def test_late_move_reductions_by_their_definition():
     """Without what remembers moves, whose order would be another."""
-    search = AlphaBetaSearch(5, AlphaBetaOptions(table=False, killers=False, history=False, reductions=True), seed=1)
+    search = AlphaBetaSearch(5, AlphaBetaOptions(table=False, reductions=True), seed=1)
     differ = 0
     for i, game in enumerate(positions(90, seed=4)):
         moves = moves_to_try(game)
@@ -121,9 +118,9 @@ def test_late_move_reductions_by_their_definition():
         expected = reduced_minimax(game, depth, value, moves, alphabeta._EARLY, -np.inf, np.inf)
         search.warm_up(FUSED[i % 2])
         search._stand_on(game, FUSED[i % 2])
-        state = search._searches[0].state
+        state = search._memory.state
         begin_root(np.array(moves), depth, state)
-        while not negamax(1_000, search._searches[0]):
+        while not negamax(1_000, search._memory):
             pass
         assert state.best[0] == pytest.approx(expected, abs=5e-4 if i % 2 else 1e-5)
         differ += abs(expected - max(move_values(game, depth, TABLES[i % 2]).values())) > 0.01
@@ -133,7 +130,7 @@ def test_late_move_reductions_by_their_definition():
 def test_reductions_search_much_less():
     weights = load_weights(checkpoints_dir() / "9x9-1M.npz").table(is_fused=True)
     nodes = []
-    for options in (AlphaBetaOptions(), AlphaBetaOptions(reductions=True)):
+    for options in (EVERYTHING, AlphaBetaOptions(reductions=True)):
         search = AlphaBetaSearch(9, options, seed=1)
         found = [search.search(random_game(9, i, 10 + 8 * i), weights, Budget(depth=5)) for i in range(4)]
         nodes.append(sum(result.nodes for result in found))
@@ -143,10 +140,9 @@ def test_reductions_search_much_less():
 def test_everything_together_searches_less():
     game = random_game(5, 1, 6)
     nodes = [
-        AlphaBetaSearch(5, o, 16, seed=1).search(game, FUSED[0], Budget(depth=4)).nodes
-        for o in (PLAIN, AlphaBetaOptions())
+        AlphaBetaSearch(5, options, 16, seed=1).search(game, FUSED[0], Budget(depth=4)).nodes for options in OPTIONS
     ]
-    assert nodes[1] < nodes[0]
+    assert nodes[0] < nodes[1]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -183,20 +179,6 @@ def test_the_table_forgets_what_other_weights_found():
         assert found == pytest.approx(fresh, abs=1e-9)
         differ += len(set(fresh)) == len(TABLES)
     assert differ > 20
-
-
-def test_torn_entries_are_not_believed():
-    """Entries whose words were not written together, as when two threads write at once."""
-    game, found = random_game(5, 1, 6), []
-    search = AlphaBetaSearch(5, table_bits=14, seed=1)
-    for _ in range(2):
-        found.append(search.search(game, FUSED[0], Budget(depth=4))[:-1])
-        entries = search._searches[0].entries
-        written = entries["search"] == search._searches[0].state.search
-        assert np.count_nonzero(written) > 50
-        entries["value"][written] += 1.0
-        search._searches[0].state.search -= 1  # the next search is the same to the table
-    assert found[0][:3] == found[1][:3]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -255,7 +237,7 @@ NEARLY_OVER = """
 
 @pytest.mark.interpreted
 @pytest.mark.boundscheck
-@pytest.mark.parametrize("options", [AlphaBetaOptions(), PLAIN], ids=["everything", "nothing"])
+@pytest.mark.parametrize("options", OPTIONS, ids=["everything", "nothing"])
 def test_two_passes_end_the_game(options):
     against = stones_table(STONES, {"C3": -1.0, "C4": -2.0})  # the weights advise against all that wins
     search = AlphaBetaSearch(5, options, seed=1)

@@ -1,6 +1,6 @@
-"""Iterative deepening: several threads, time and other limits, and progress reports.
+"""Iterative deepening: time and other limits, and progress reports.
 
-Start reading at `test_whoever_is_first_to_finish_a_depth`.
+Start reading at `test_in_slices_as_at_once`.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,9 +18,7 @@ from oracles.minimax import (
     FUSED,
     STONES,
     TABLES,
-    check,
     move_values,
-    positions,
     random_game,
     random_theta,
     stones_table,
@@ -38,112 +35,9 @@ from rlgo.go.game import Game
 from rlgo.learning.value import ValueFunction
 from rlgo.play.player import moves_to_try
 from rlgo.search import deepening
-from rlgo.search.alphabeta import MAX_DEPTH, AlphaBetaOptions, SearchMemory
+from rlgo.search.alphabeta import MAX_DEPTH, SearchMemory
 from rlgo.search.alphabeta_player import AlphaBeta
-from rlgo.search.deepening import AlphaBetaSearch, Deepening, sigmoid
-
-# ---------------------------------------------------------------------------------------------
-# Several threads
-# ---------------------------------------------------------------------------------------------
-
-
-def test_several_threads_find_what_minimax_finds():
-    """With tables so small that threads overwrite each other's entries all the time, and with a larger one."""
-    searches = [
-        AlphaBetaSearch(5, AlphaBetaOptions(), bits, workers, seed=1) for bits, workers in ((4, 2), (12, 2), (12, 5))
-    ]
-    for i, game in enumerate(positions(120, seed=6)):
-        depth, table = (1, 2, 3)[i // 3 % 3], TABLES[i % 2]
-        if not moves_to_try(game):
-            continue
-        expected = move_values(game, depth, table)
-        for search in searches:
-            found = search.search(game, FUSED[i % 2], Budget(depth=depth))
-            check(game, found, expected, depth, table, 5e-4 if i % 2 else 1e-5)
-
-
-def two_threads(game: Game, depth: int) -> tuple[AlphaBetaSearch, Deepening]:
-    """Two threads, to be run by hand, one after the other."""
-    search = AlphaBetaSearch(5, workers=2, seed=1)
-    search.warm_up(FUSED[0])
-    search._stand_on(game, FUSED[0])
-    moves, order = np.array(moves_to_try(game)), np.random.default_rng(1)
-    return search, Deepening(search._searches, moves, Budget(depth=depth), order, search.results)
-
-
-def until(is_reached: Callable[[], bool]) -> Iterator[int]:
-    """Slices of one node."""
-    return iter(lambda: 0 if is_reached() else 1, 0)
-
-
-def test_whoever_is_first_to_finish_a_depth():
-    """What two threads begin with, finish, and end."""
-    game = random_game(5, 1, 6)
-    alone = AlphaBetaSearch(5, seed=1)
-    alone.search(game, FUSED[0], Budget(depth=4))
-    search, both = two_threads(game, 4)
-    (first, second), results = search._searches, search.results
-
-    assert both.result()[1:3] == (0.0, 0)
-    assert both.result().move in moves_to_try(game)
-    both.run(1, until(lambda: second.state.depth[0] == 4))  # the second thread begins with depth 2, then with 4
-    assert [result.depth for result in results] == [2]
-    assert first.stop[0] == 1
-    both.run(0, until(lambda: first.state.length[0] > 0))  # one move, to depth 3
-    assert (first.state.depth[0], first.state.moves[0, 0]) == (3, results[0].move)
-    assert both.result().depth == 2
-    assert both.result().nodes == first.state.nodes + second.state.nodes > results[0].nodes
-    both.run(0, until(lambda: first.state.depth[0] == 4))
-    assert [result.depth for result in results] == [2, 3]
-    assert second.stop[0] == 0  # it may go on with depth 4
-    both.run(1, iter([10**9]))
-    assert first.stop[0] == 1
-    both.run(0, iter([]))  # there is nothing left to do
-    assert both.result() == results[-1]
-    for result in results:
-        assert result.x == pytest.approx(alone.results[result.depth - 1].x, abs=1e-9)
-    assert len(results) == 3
-
-
-def test_the_values_shown_are_those_of_the_result():
-    """Also if time is up after a thread has finished a depth, and before the first one has begun with the next."""
-    game = random_game(5, 1, 6)
-    search, both = two_threads(game, 9)
-    first, second = search._searches
-    both.run(0, until(lambda: first.state.depth[0] == 2))
-    both.run(1, until(lambda: second.state.depth[0] == 5))  # after depth 3
-    both.end()
-    search._root = both.root()
-    found, sign = both.result(), 1 if game.to_play == BLACK else -1
-    assert found.depth == 3
-    assert first.state.depth[0] == 2
-    shown = {p: v * sign for p, v in search.searched(game.to_play).items()}
-    assert shown[found.move] == max(shown.values()) == pytest.approx(sign * sigmoid(found.x))
-    assert len(shown) == len(moves_to_try(game))
-
-
-def test_all_threads_search_and_end_with_the_search(monkeypatch):
-    """Whether it ends by itself, is stopped, or fails."""
-    in_slices_of(monkeypatch, 20)
-    search, game = AlphaBetaSearch(9, workers=3, seed=1), random_game(9, 1, 10)
-    table = load_weights(checkpoints_dir() / "9x9-1M.npz").table(is_fused=True)
-
-    def all_search() -> bool:
-        time.sleep(0.001)  # lets the others begin
-        return all(one.state.nodes > 1_000 for one in search._searches)
-
-    def fail() -> bool:
-        if all_search():
-            raise KeyboardInterrupt
-        return False
-
-    assert search.search(game, table, Budget(depth=39, stop=all_search)).depth < 39
-    with pytest.raises(KeyboardInterrupt):
-        search.search(game, table, Budget(depth=39, stop=fail))
-    nodes = search.nodes
-    time.sleep(0.02)
-    assert search.nodes == nodes
-    assert search.search(game, table, Budget(depth=3)).depth == 3
+from rlgo.search.deepening import AlphaBetaSearch, sigmoid
 
 
 def test_a_slice_goes_on_at_the_next_depth(monkeypatch):
@@ -255,6 +149,19 @@ def test_stopped_at_any_time(monkeypatch):
     assert min(depths[1], depths[2], depths[3]) > 5
 
 
+def test_the_values_shown_are_those_of_the_result(monkeypatch):
+    """Wherever the search is stopped: in the middle of a depth, or after one."""
+    in_slices_of(monkeypatch, 20)
+    for most in range(40):
+        game, left = random_game(5, 1, 12), iter(range(most))
+        search = AlphaBetaSearch(5, table_bits=10, seed=1)
+        found = search.search(game, FUSED[0], Budget(depth=3, stop=lambda left=left: next(left, None) is None))
+        sign = 1 if game.to_play == BLACK else -1
+        shown = {p: v * sign for p, v in search.searched(game.to_play).items()}
+        if found.nodes:
+            assert shown[found.move] == max(shown.values()) == pytest.approx(sign * sigmoid(found.x))
+
+
 @pytest.mark.interpreted
 @pytest.mark.parametrize(("depth", "complete"), [(1, 1), (9, 3)])
 def test_stopped_at_once(depth, complete):
@@ -316,7 +223,7 @@ def test_results_depth_by_depth():
     assert best(searched.tolist()) == pytest.approx(searched[0], abs=1e-6)  # no move is better
     values = ValueFunction(weights).afterstates(game.board)
     assert told.columns["value"][0] == values[(move // 6 - 1) * 5 + move % 6 - 1]
-    assert 0 < told.size <= len(player.searcher._searches[0].entries)
+    assert 0 < told.size <= len(player.searcher._memory.entries)
     for result in told.depths:
         alone = AlphaBeta(weights, depth=result.depth, seed=1)
         alone.genmove(game)

@@ -74,7 +74,7 @@ def test_defaults_are_those_of_the_classes():
     alphabeta = make_player("alphabeta", 9, 1)
     assert (alphabeta.depth, alphabeta.seconds) == (4, None)
     assert alphabeta.searcher.options == AlphaBetaOptions()
-    assert alphabeta.searcher.n_entries == AlphaBetaSearch(9).n_entries
+    assert len(alphabeta.searcher._memory.entries) == len(AlphaBetaSearch(9)._memory.entries)
     both = make_player("two_phase", 9, 1)
     assert (both.depth, both.second.options, both.first.simulations) == (4, AlphaBetaOptions(), plain.simulations)
     keys = PLAYERS["dyna2"]()
@@ -181,12 +181,10 @@ def test_every_key_reaches_what_it_names():
     assert (table.simulations, table.settings.policy.epsilon, table.settings.default.kind) == (5, 0.2, 0)
     assert (table.settings.learning.alpha, table.settings.learning.lambda_) == (0.1, 0.3)
 
-    both = make_player(
-        "two_phase,sims=9,depth=2,table=off,killers=off,history=off,pvs=off,null_move=on,reductions=on", 9
-    )
+    both = make_player("two_phase,sims=9,depth=2,table=off,reductions=on", 9)
     assert isinstance(both, TwoPhase)
     assert (both.first.simulations, both.depth) == (9, 2)
-    assert both.second.options == (False, False, False, False, True, True)
+    assert both.second.options == (False, True)
 
 
 def test_a_time_takes_the_place_of_other_limits():
