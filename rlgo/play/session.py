@@ -14,7 +14,7 @@ player is in `sized_players`, its searches in `searching`, and the end of a game
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -211,19 +211,16 @@ class GameSession:
         self._own_move_last = False
         self._announce_end()
 
-    def to_sgf(
-        self, opponent: str, color: int, result: str | None = None, comments: Mapping[int, str] | None = None
-    ) -> bytes:
+    def to_sgf(self, opponent: str, color: int, result: str | None = None) -> bytes:
         """Write the game as an SGF record.
 
         Parameters
         ----------
         opponent, color : the name of the player's opponent, and the opponent's colour
         result : as in SGF; None: `final_result`
-        comments : on the moves, by their numbers from 1
         """
         black, white = (opponent, self.name) if color == BLACK else (self.name, opponent)
-        return write_sgf(self.game, black, white, result or self.final_result(), comments=comments)
+        return write_sgf(self.game, black, white, result or self.final_result())
 
     def close(self) -> None:
         """Close the player, and those that were made for other board sizes."""

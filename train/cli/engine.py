@@ -77,17 +77,15 @@ def play(
     sgf: Annotated[Path | None, option("--sgf", "Record the game in this file.", metavar="FILE")] = None,
     force: Force = False,
     seed: _GameSeed = None,
-    no_color: Annotated[bool, option("--no-color", "Draw the board in plain text.")] = False,
-    quiet: Annotated[bool, option("--quiet", "Do not show the engine's evaluation.")] = False,
 ) -> None:
     """Play against the engine in the terminal.
 
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Enter a move as a vertex, such as
-    D4; type help for other commands. Set NO_COLOR for a board without colours.
+    D4; type help for other commands.
     """
     check_writable(sgf, "--sgf")
 
-    from train.play.terminal.game import play_in_terminal
+    from train.play.terminal import play_in_terminal
 
     play_in_terminal(
         chosen_player(player, strength),
@@ -99,8 +97,6 @@ def play(
         force=force,
         seed=seed,
         time=time,
-        no_color=no_color,
-        quiet=quiet,
     )
 
 

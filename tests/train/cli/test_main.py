@@ -102,6 +102,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["analyze", "x.sgf", "--game", "--sgf", "a", "--json", "a"], "--json a: expected another file than --sgf"),
         (["analyze", "x.json", "--json", "x.json"], "--json x.json: expected another file than POSITION.sgf"),
         (["compile", "random", "rndom"], "unknown player rndom; "),
+        (["play", "--size", "9", "--quiet"], "play --quiet is gone: "),
         (["cgos", "--config", "x"], "cgos is gone: the server's own client runs `rlgo gtp --all-alive`"),
         (["--verson"], "no such option: --verson"),
         (["train", "--sett", "a.b=1"], "no such option: --sett"),
