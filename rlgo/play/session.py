@@ -27,7 +27,7 @@ from rlgo.go.clock import Clock, TimeSettings
 from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.go.sgf import load_sgf, record_note, write_sgf
 from rlgo.play.ending import clean_up, is_won_by_pass, settled
-from rlgo.play.notes import bugs_as_errors, print_bug, print_note
+from rlgo.play.notes import print_bug, print_note
 from rlgo.play.ownership import Ownership
 from rlgo.play.player import RESIGN, Player
 from rlgo.play.searching import REPORT_SECONDS, LastSearch, Report, Searching
@@ -311,18 +311,6 @@ class GameSession:
     def _report_end(self, report: Report | None) -> None:
         if report is not None and self.last_search is not None and self.last_search.candidates:
             report(self.last_search.candidates, self.last_search.game)
-
-    def suggest_among(self, points: Iterable[int], color: int | None = None) -> int:
-        """Let the player choose among some points without playing there. PASS if none of them is sensible."""
-        position = self._position(color)
-        game = position.copy()
-        game.allowed = frozenset(points)
-        p = self._searching.choose(position, lambda _: self.player.genmove(game))
-        if p in game.allowed:
-            return p
-        with bugs_as_errors():
-            ranked = [c.move for c in self.player.candidates(game)]  # a player that would pass may rank nothing else
-        return next((q for q in (*ranked, *game.sensible_moves()) if q in game.allowed), PASS)
 
     def undo(self, n: int = 1) -> None:
         """Take n moves back. RlgoError if there are fewer."""

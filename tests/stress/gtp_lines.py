@@ -66,7 +66,7 @@ def real_session(draw: random.Random, sizes: Sequence[str]) -> list[str]:
         lines.append(f"genmove {color}" if draw.random() < 0.5 else f"play {color} {draw.choice(_VERTICES)}")
         if draw.random() < 0.1:
             lines.append(
-                draw.choice(["undo", "showboard", "final_score", "lz-analyze b 1", "all_legal w", "# interrupt"])
+                draw.choice(["undo", "showboard", "final_score", "lz-analyze b 1", "list_stones w", "# interrupt"])
             )
     return lines
 

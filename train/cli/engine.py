@@ -41,7 +41,6 @@ from train.process import interruptible
 
 if TYPE_CHECKING:
     from rlgo.go.game import Game
-    from rlgo.play.gtp.protocol import GtpEngine
     from rlgo.play.player import Player as GoPlayer
     from train.play.analyze import Analysis
     from train.play.curve import Curve
@@ -217,31 +216,26 @@ def gtp(
 
 
 def _make(spec: str, size: int) -> GoPlayer:
-    from train.players.spec import make_player  # loads numba, which early answers do not need
+    from train.players.spec import make_player
 
     return make_player(spec, size)
 
 
 def _speak_gtp(spec: str, size: int, komi: float, options: dict[str, Any]) -> None:
-    """Be a GTP engine on standard input and output; the first answers come while its player is made."""
-    from rlgo.play.gtp.early import EarlyAnswers
-    from rlgo.play.gtp.streams import Ready, run_early
+    """Be a GTP engine on standard input and output; its player gets ready in the background."""
+    from rlgo.play.gtp import GtpEngine, run
 
-    title = _title(spec)
+    player = _make(spec, size)
 
-    def make_engine(player: GoPlayer, ready: Ready) -> GtpEngine:
-        from rlgo.play.gtp import GtpEngine
+    def report(error: BaseException | None) -> None:
+        message(f"rlgo: {player.name} is ready" if error is None else f"rlgo: {error}")
 
-        def report(error: BaseException | None) -> None:
-            if error is None:
-                message(f"rlgo: {player.name} is ready")
-            ready(error)
-
-        make = functools.partial(_make, spec)
-        return GtpEngine(player, size, komi, make=make, title=title, ready=report, **options)
-
-    early = EarlyAnswers(title, size)
-    run_early(lambda: _make(spec, size), make_engine, early, log=options.get("log"))
+    make = functools.partial(_make, spec)
+    engine = GtpEngine(player, size, komi, make=make, title=_title(spec), ready=report, **options)
+    try:
+        run(engine)
+    finally:
+        engine.session.close()
 
 
 def _title(spec: str) -> str:
