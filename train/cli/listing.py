@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from train.cli.options import as_json, option, player_names, shipped
+from train.cli.options import player_names, shipped
 
 app = typer.Typer()
-
-_Json = Annotated[bool, option("--json", "Print JSON instead.")]
 
 
 @app.command("players")
@@ -21,7 +18,6 @@ def players(
         str | None,
         typer.Argument(metavar="NAME", autocompletion=player_names, help="A player; without one, all are listed."),
     ] = None,
-    json: _Json = False,
 ) -> None:
     """List the players, or every key of one.
 
@@ -29,12 +25,7 @@ def players(
     """
     from train.players import listing
 
-    if not json:
-        print(listing.players_text(name))
-    elif name is None:
-        print(as_json({row.name: row.summary for row in listing.players_table()}))
-    else:
-        print(as_json({key.name: key._asdict() for key in listing.player_keys(name)}))
+    print(listing.players_text(name))
 
 
 @app.command("configs")
@@ -45,7 +36,6 @@ def configs(
             metavar="NAME", autocompletion=shipped(), help="A config, or a file; without it, all are listed."
         ),
     ] = None,
-    json: _Json = False,
 ) -> None:
     """List the shipped configs, or print one.
 
@@ -56,12 +46,7 @@ def configs(
 
     if name is not None:
         _check_own(*listing.find_config(name))
-    if not json:
-        print(listing.configs_text(name))
-    elif name is None:
-        print(as_json(listing.configs_table()))
-    else:
-        print(as_json(tomllib.loads(listing.configs_text(name))))
+    print(listing.configs_text(name))
 
 
 def _check_own(kind: str, path: Path) -> None:

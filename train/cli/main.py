@@ -88,6 +88,8 @@ def _app_of(groups: Iterable[tuple[typer.Typer, str]]) -> typer.Typer:
 app = _app_of(_GROUPS)
 
 _GONE = {  # commands and options of earlier versions, with what takes their place
+    "configs --json": "the configs are TOML",
+    "players --json": "docs/players.md has all keys",
     "play --no-color": "the board is plain text",
     "play --quiet": "what the engine thinks stands after its move",
     "cgos": "the server's own client runs `rlgo gtp --all-alive`; see the page Engine",

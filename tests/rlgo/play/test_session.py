@@ -306,11 +306,10 @@ def test_records(tmp_path: Path) -> None:
     session = GameSession(Scripted("C3"))
     session.play(at("D4"))
     session.genmove()
-    data = session.to_sgf("somebody", BLACK, "B+R", {2: "an answer"})
+    data = session.to_sgf("somebody", BLACK, "B+R")
     assert b"PB[somebody]" in data
     assert b"PW[scripted]" in data
     assert b"RE[B+R]" in data
-    assert b"C[an answer]" in data
     assert b"PW[somebody]" in session.to_sgf("somebody", WHITE)
     assert read_sgf(data).moves == session.game.moves
     file = tmp_path / "a.sgf"

@@ -38,7 +38,6 @@ LOADED = f"import sys; print([m for m in {HEAVY} if m in sys.modules], file=sys.
     "code",
     [
         "import train.cli.main",
-        "import rlgo.play.gtp.streams",
         "from train.cli.main import main; main(['--version'])",
         "from train.cli.main import main; main(['--help'])",
         "from train.cli.main import main; main(['match', '--help'])",
