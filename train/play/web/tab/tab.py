@@ -87,7 +87,6 @@ class Tab:
             "ownership": self._show_ownership,
             "search": self._search,
             "stop": self._stop,
-            "watch": lambda request: self._searches.watch(request.on),
             "frames": lambda request: self._searches.curve(request.role),
             "frame": lambda request: self._searches.frame(request.role, request.index),
         }

@@ -100,7 +100,7 @@ export interface Ownership {
 }
 
 export type Role = "game" | "analysis" | "a" | "b" | "review";
-export type Doing = "preparing" | "waiting" | "searching" | "idle";
+export type Doing = "preparing" | "searching" | "idle";
 
 export interface State {
   type: "state";
