@@ -222,7 +222,6 @@ class Setting(NamedTuple):
     name : as it is in Python; see `spelled`
     attribute, field : where its value is: the section's attribute, and the field of this NamedTuple or ""
     kind, default, key : its type, its default as it is written, and what else is declared
-    is_secret : whether no message may show its value
     """
 
     name: str
@@ -231,7 +230,6 @@ class Setting(NamedTuple):
     kind: Any
     default: Any
     key: Key
-    is_secret: bool = False
 
     @property
     def expected(self) -> str:
@@ -253,8 +251,6 @@ class Setting(NamedTuple):
             raise RlgoError(self._refusal(name, value)) from None
 
     def _refusal(self, name: str, value: Any) -> str:
-        if self.is_secret:
-            return f"{name}: expected {self.expected} (not shown here)"
         if (beyond := expected(self.kind, value)).startswith("at most"):
             return f"{name} = {shorten(value)}: expected {beyond}"
         found = "" if type(value) in types_of(not_none(self.kind)) else f", found {_kind_of(value)}"
@@ -383,7 +379,7 @@ def _keys_of(cls: Any) -> dict[str, Setting]:
         if group is not None:
             found |= group.keys(f.name, f.default)
         else:
-            found[f.name] = Setting(f.name, f.name, "", kind, f.default, key or Key(""), not f.repr)
+            found[f.name] = Setting(f.name, f.name, "", kind, f.default, key or Key(""))
     return found
 
 

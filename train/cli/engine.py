@@ -25,7 +25,6 @@ from train.cli.options import (
     Seed,
     Size,
     Strength,
-    address,
     check_different,
     check_outputs,
     check_writable,
@@ -136,10 +135,6 @@ def web(
     runs: _Runs = None,
     weights: _WeightFolders = None,
     sgf: _SgfFolders = None,
-    tensorboard: Annotated[
-        str | None,
-        option("--tensorboard", "Link runs to the TensorBoard at this address.", parser=address, metavar="URL"),
-    ] = None,
 ) -> None:
     """Play, watch searches and see what they learn, in a browser.
 
@@ -159,7 +154,6 @@ def web(
         host=host,
         weights=tuple(weights or ()),
         sgf=tuple(sgf or ()),
-        tensorboard=tensorboard,
     )
     serve(options, port, runs=None if runs is None else RunHistory(runs), opens_browser=not no_browser)
 
@@ -306,23 +300,17 @@ def _write_review(path: Path, record: Record, curve: Curve) -> None:
     write_atomically(path, record.write())
 
 
-def _draw(png: Path, result: Analysis | Curve, top: int) -> None:
-    from train.play.analysis_pictures import analysis_picture, curve_picture
-    from train.play.curve import Curve
-
-    if isinstance(result, Curve):
-        curve_picture(png, result, top)
-    else:
-        analysis_picture(png, result, top)
-
-
-def _check_files(file: Path, sgf: Path | None, json_file: Path | None, png: Path | None) -> None:
+def _check_files(file: Path, sgf: Path | None, json_file: Path | None, png: Path | None, whole_game: bool) -> None:
     """Raise RlgoError if a file cannot be written, or would be over another one; --sgf may be the record itself."""
     check_outputs(json_file, png)
     check_writable(sgf, "--sgf")
     for name, output in {"--json": json_file, "--png": png}.items():
         check_different(("POSITION.sgf", file), (name, output))
         check_different(("--sgf", sgf), (name, output))
+    if sgf is not None and not whole_game:
+        raise RlgoError("--sgf: expected --game with it")
+    if png is not None and whole_game:
+        raise RlgoError("--png has no effect with --game: --sgf keeps the analysis, which the page shows as a curve")
 
 
 @app.command("analyze")
@@ -361,9 +349,7 @@ def analyze(
     that do not state theirs. Ctrl-C ends the search and shows its result so far. --sgf writes all that the record had,
     and comments, marks and better moves, for Sabaki, KaTrain and others.
     """
-    _check_files(file, sgf, json_file, png)
-    if sgf is not None and not whole_game:
-        raise RlgoError("--sgf: expected --game with it")
+    _check_files(file, sgf, json_file, png, whole_game)
 
     from train.play.analyze import analyze as analyze_position
     from train.play.curve import Curve, curve_of
@@ -383,6 +369,8 @@ def analyze(
     write_json(json_file, result.to_json())
     if sgf is not None and record is not None and isinstance(result, Curve):
         _write_review(sgf, record, result)
-    if png is not None:
-        _draw(png, result, top)
+    if png is not None and not isinstance(result, Curve):
+        from train.play.analysis_pictures import analysis_picture
+
+        analysis_picture(png, result, top)
     return 128 + stop.signal if stop else 0

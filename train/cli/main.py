@@ -92,6 +92,7 @@ _GONE = {  # commands and options of earlier versions, with what takes their pla
     "players --json": "docs/players.md has all keys",
     "play --no-color": "the board is plain text",
     "play --quiet": "what the engine thinks stands after its move",
+    "web --tensorboard": "`make tensorboard` shows the runs",
     "cgos": "the server's own client runs `rlgo gtp --all-alive`; see the page Engine",
 }
 

@@ -24,7 +24,7 @@ from train.play.web.access.specs import Specs
 from train.play.web.messages.requests import MalformedError
 from train.play.web.options import Options
 from train.play.web.searching.searcher import Shared
-from train.play.web.server.endpoints import BusyError, Endpoints, RunSource
+from train.play.web.server.endpoints import Endpoints, RunSource
 from train.play.web.server.guard import Guard
 from train.play.web.server.socket import TRY_LATER, serve_tab
 from train.play.web.tab.tab import Tab
@@ -97,7 +97,7 @@ def _http_error(_: Request, error: Exception) -> Response:
 
 
 def _error(_: Request, error: Exception) -> Response:
-    status = 422 if isinstance(error, MalformedError) else 503 if isinstance(error, BusyError) else 400
+    status = 422 if isinstance(error, MalformedError) else 400
     return JSONResponse({"error": str(error)}, status)
 
 

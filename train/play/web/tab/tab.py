@@ -104,7 +104,6 @@ class Tab:
             "limits": options.limits._asdict(),
             "has_runs": self._has_runs,
             "has_sgf": bool(self._records.folders),
-            "tensorboard": options.tensorboard,
         }
         self._send(json.dumps(hello), None)
         self._send(json.dumps({"type": "state", "role": "game", "doing": "preparing"}), None)  # the rules may compile

@@ -12,7 +12,6 @@ export interface Hello {
   limits: { seconds: number; memory_mb: number; message_bytes: number; frames: number };
   has_runs: boolean;
   has_sgf: boolean;
-  tensorboard: string | null;
 }
 
 export type Stones = Record<ColorName, string[]>;
@@ -264,7 +263,6 @@ export interface Run {
 
 export interface Runs {
   folder: string;
-  tensorboard: string | null;
   runs: Run[];
 }
 
