@@ -291,11 +291,9 @@ class Section:
     Attributes
     ----------
     prefix : prefix of keys in error messages, such as ``learning.``
-    implied : if the first key is given, the others take these values instead of their defaults
     """
 
     prefix: ClassVar[str] = ""
-    implied: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
     def __post_init__(self) -> None:
         """Check the values, then their combinations."""
@@ -329,7 +327,7 @@ class Section:
     @classmethod
     def implications(cls) -> dict[str, Mapping[str, Any]]:
         """Return, by key, the values that other keys take if it is given."""
-        return {**cls.implied, **{name: s.key.implies for name, s in cls.all_keys().items() if s.key.implies}}
+        return {name: s.key.implies for name, s in cls.all_keys().items() if s.key.implies}
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Any:

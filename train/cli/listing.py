@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -40,35 +39,8 @@ def configs(
     """List the shipped configs, or print one.
 
     With NAME, the config of a training run or a tournament is printed in full, each key with its meaning and its
-    default. A file of your own is checked as its command would check it.
+    default.
     """
     from train.players import listing
 
-    if name is not None:
-        _check_own(*listing.find_config(name))
     print(listing.configs_text(name))
-
-
-def _check_own(kind: str, path: Path) -> None:
-    """Read a user's config as its command does; RlgoError if that fails."""
-    from rlgo.base.resources import config_path, list_configs
-
-    if path.stem in list_configs(kind) and path == config_path(path.stem, kind):
-        return
-    if kind == "tournaments":
-        from train.arena.tournament import read_tournament
-
-        read_tournament(path)
-    elif kind == "sweeps":
-        from train.runs.sweep import read_sweep
-
-        read_sweep(path)
-    elif kind == "experiments":
-        from train.experiments.declaration.reading import read_experiment
-
-        read_experiment(str(path))
-    elif kind == "players":
-        from train.players.spec import parse_spec
-        from train.settings import spec_value
-
-        parse_spec(spec_value(path))

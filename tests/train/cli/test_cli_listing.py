@@ -39,30 +39,6 @@ def test_a_config_is_printed(capsys: Any) -> None:
     assert "\n[learning]\n" in text
 
 
-_PLAYERS = '[tournament]\nname = "t"\n[players]\na = "random"\n'
-_GRID = '[sweep]\nname = "s"\nbase = "quick"\ngames = 10\n'
-OWN = {  # by file: what is right, what its text holds, what is wrong, and the complaint
-    "match.toml": (f'{_PLAYERS}b = "greedy"\n', "# Games", f'{_PLAYERS}b = "gredy"\n', "did you mean greedy?"),
-    "grid.toml": (f"{_GRID}seeds = 2\n", "[sweep]", f"{_GRID}seeds = 0\n", "sweep.seeds = 0"),
-    "mine.toml": ('player = "uct"\nc = 0.4\n', 'player = "uct"', 'player = "uct"\nc = -1\n', "c = -1"),
-    "run.toml": ("[run]\ngames = 100\n", "[learning]", "[run]\ngames = -1\n", "run.games = -1"),
-}
-
-
-@pytest.mark.parametrize("file", OWN)
-def test_a_file_of_ones_own_is_checked_by_its_kind(file: str, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
-    monkeypatch.chdir(tmp_path)
-    right, shown, wrong, complaint = OWN[file]
-    Path(file).write_text(right)
-    assert shown in output(["configs", file], capsys)
-    Path(file).write_text(wrong)
-    assert main(["configs", file]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"rlgo: error: {file}: ")
-    assert complaint in error
-    assert error.count("\n") == 1
-
-
 def test_a_file_that_is_there_comes_before_a_shipped_one(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     shipped = output(["configs", "players/rlgo"], capsys)
