@@ -37,7 +37,6 @@ from rlgo.base.checks import (
     not_none,
     numbers_of,
     split,
-    types_of,
     validated,
 )
 from rlgo.base.errors import RlgoError, cut, nearest, printable, shown
@@ -110,19 +109,6 @@ def read_toml_value(text: str) -> Any:
 def shorten(value: Any) -> str:
     """Show a wrong value in an error message as in a file: on one line, in at most 60 characters."""
     return cut(to_toml_value(value)) if isinstance(value, str | bool) else shown(value)
-
-
-def _kind_of(value: Any) -> str:
-    """Name the type of a value as TOML does."""
-    kinds = {
-        bool: "a boolean",
-        int: "an integer",
-        float: "a float",
-        str: "a string",
-        list: "an array",
-        dict: "a table",
-    }
-    return kinds.get(type(value), f"a {type(value).__name__}")
 
 
 def written(value: Any, kind: Any) -> Any:
@@ -248,13 +234,9 @@ class Setting(NamedTuple):
                 raise ValueError("a code, which is not written")
             return written(convert(value, self.kind), self.kind)
         except ValueError:
-            raise RlgoError(self._refusal(name, value)) from None
-
-    def _refusal(self, name: str, value: Any) -> str:
-        if (beyond := expected(self.kind, value)).startswith("at most"):
-            return f"{name} = {shorten(value)}: expected {beyond}"
-        found = "" if type(value) in types_of(not_none(self.kind)) else f", found {_kind_of(value)}"
-        return f"{name} = {shorten(value)}: expected {self.expected}{found}"
+            beyond = expected(self.kind, value)
+            words = beyond if beyond.startswith("at most") else self.expected
+            raise RlgoError(f"{name} = {shorten(value)}: expected {words}") from None
 
 
 def _in_words(text: str, names: Mapping[str, str], prefix: str = "") -> str:
