@@ -16,7 +16,6 @@ from rlgo.base.budget import BATCH_SECONDS, SLICE_SECONDS
 from train.cli.main import main
 from train.experiments.results.analysis import read_raw, scores_of
 from train.play.web.options import Limits
-from train.play.web.searching import turns
 from train.players import engines
 from train.players.keys import PLAYERS
 from train.players.levels import LEVELS
@@ -26,7 +25,7 @@ DOCS, RESULTS = ROOT / "docs", ROOT / "results"
 PAGES = [*ROOT.glob("*.md"), *DOCS.glob("*.md"), ROOT / "checkpoints" / "README.md"]
 PAGE_OF_RESULTS = (DOCS / "results.md").read_text("utf-8")
 NOTEBOOKS = sorted((DOCS / "examples").glob("*.ipynb"))
-NEEDS = {"import pyspiel": "pyspiel", "train.play.pettingzoo": "pettingzoo"}  # optional extras
+NEEDS = {"train.play.pettingzoo": "pettingzoo"}  # optional extras
 
 
 def python_blocks() -> list:
@@ -47,7 +46,7 @@ def test_limits_are_those_of_the_documents():
     assert (engines.ANSWER_TIMEOUT, engines.GRACE_SECONDS) == (60, 5)
     assert (engines._MOST_BYTES, engines._MOST_ERRORS) == (1024 * 1024, 4 * 1024)
     assert (SLICE_SECONDS, BATCH_SECONDS) == (0.01, 0.1)
-    assert (Limits().seconds, Limits().tabs, Limits().players, turns.QUANTUM) == (120, 32, 48, 0.02)
+    assert (Limits().seconds, Limits().tabs, Limits().players) == (120, 32, 48)
 
 
 def test_no_placeholder_is_left():

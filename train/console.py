@@ -1,23 +1,21 @@
 """What commands show: messages, progress bars and tables.
 
 Start reading at `table`. Results go to standard output; messages and progress go to standard error. Nothing heavy is
-imported until it is needed: `tqdm` for the first bar, `rich` for the first table on a terminal.
+imported until it is needed, such as `tqdm` for the first bar.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-import io
 import math
-import os
 import shlex
 import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self, TextIO, TypeVar
+from typing import Any, Self, TypeVar
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import unwritable
@@ -27,23 +25,13 @@ _T = TypeVar("_T")
 _LINE_SECONDS = 30.0  # between two lines of progress where standard error is not a terminal
 
 # ---------------------------------------------------------------------------------------------
-# What a stream can show
+# Messages
 # ---------------------------------------------------------------------------------------------
 
 
-def unicode_output(stream: TextIO | None = None) -> bool:
-    """Whether a stream (default: standard output) can show characters beyond ASCII, such as stones."""
-    stream = sys.stdout if stream is None else stream
-    return (stream.encoding or "").lower().startswith("utf")
-
-
-def color_output(stream: TextIO | None = None) -> bool:
-    """Whether a stream (default: standard output) may show colours.
-
-    It must be a terminal, NO_COLOR must not be set, and TERM must not be dumb.
-    """
-    stream = sys.stdout if stream is None else stream
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def unicode_output() -> bool:
+    """Whether standard output can show characters beyond ASCII, such as stones."""
+    return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
 def message(text: str) -> None:
@@ -233,37 +221,17 @@ def _has_bars() -> bool:
 # ---------------------------------------------------------------------------------------------
 
 
-def table(
-    header: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    align: str = "",
-    stream: TextIO | None = None,
-) -> str:
-    """Lay out a table in columns that line up.
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, align: str = "") -> str:
+    """Lay out a table in columns that line up, without a newline at the end.
 
     Parameters
     ----------
     header : names of the columns
     rows : cells; each row as long as the header
     align : "l" or "r" for each column; columns beyond its end are aligned to the left
-    stream : where the text will be printed. On a terminal with colours, headings stand out, and long cells wrap so that
-        the table fits the window; where words would break, each row becomes a block of lines. None: plain text, the
-        same everywhere, for files
-
-    Returns
-    -------
-    the lines, without a newline at the end
     """
     lines = [list(map(str, header)), *(list(map(str, row)) for row in rows)]
     align = align.ljust(len(lines[0]), "l")
-    if stream is not None and stream.isatty():
-        columns = [" ".join(column).split() for column in zip(*lines, strict=True)]
-        words = [max(map(len, column), default=0) for column in columns]  # the longest of each column
-        if sum(words) + 2 * (len(words) - 1) > shutil.get_terminal_size().columns:
-            return _stacked_table(lines)
-    if stream is not None and color_output(stream):
-        return _rich_table(lines, align)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     cells = [
         [text.rjust(w) if side == "r" else text.ljust(w) for text, w, side in zip(line, widths, align, strict=True)]
@@ -282,29 +250,3 @@ def markdown(rows: Sequence[Sequence[str]], align: str = "") -> str:
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     rule = ["---:" if side == "r" else "---" for side in align.ljust(len(rows[0]), "l")]
     return "\n".join([lines[0], "|" + "|".join(rule) + "|", *lines[1:]]) + "\n"
-
-
-def _stacked_table(lines: list[list[str]]) -> str:
-    """Lay out a table for a narrow window: a block for each row, with a line for each cell that is not empty."""
-    header, *rows = lines
-    width = max(map(len, header))
-    blocks = [
-        "\n".join(f"{name:{width}}  {text}" for name, text in zip(header, row, strict=True) if text) for row in rows
-    ]
-    return "\n\n".join(blocks)
-
-
-def _rich_table(lines: list[list[str]], align: str) -> str:
-    """Lay out a table for a terminal, as wide as its window at most."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for name, side in zip(lines[0], align, strict=True):
-        grid.add_column(Text(name), justify="right" if side == "r" else "left", overflow="fold")
-    for line in lines[1:]:
-        grid.add_row(*map(Text, line))
-    text = io.StringIO()
-    Console(file=text, force_terminal=True, width=shutil.get_terminal_size().columns).print(grid)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())

@@ -37,7 +37,6 @@ from rlgo.base.checks import (
     not_none,
     numbers_of,
     split,
-    types_of,
     validated,
 )
 from rlgo.base.errors import RlgoError, cut, nearest, printable, shown
@@ -110,19 +109,6 @@ def read_toml_value(text: str) -> Any:
 def shorten(value: Any) -> str:
     """Show a wrong value in an error message as in a file: on one line, in at most 60 characters."""
     return cut(to_toml_value(value)) if isinstance(value, str | bool) else shown(value)
-
-
-def _kind_of(value: Any) -> str:
-    """Name the type of a value as TOML does."""
-    kinds = {
-        bool: "a boolean",
-        int: "an integer",
-        float: "a float",
-        str: "a string",
-        list: "an array",
-        dict: "a table",
-    }
-    return kinds.get(type(value), f"a {type(value).__name__}")
 
 
 def written(value: Any, kind: Any) -> Any:
@@ -222,7 +208,6 @@ class Setting(NamedTuple):
     name : as it is in Python; see `spelled`
     attribute, field : where its value is: the section's attribute, and the field of this NamedTuple or ""
     kind, default, key : its type, its default as it is written, and what else is declared
-    is_secret : whether no message may show its value
     """
 
     name: str
@@ -231,7 +216,6 @@ class Setting(NamedTuple):
     kind: Any
     default: Any
     key: Key
-    is_secret: bool = False
 
     @property
     def expected(self) -> str:
@@ -250,15 +234,9 @@ class Setting(NamedTuple):
                 raise ValueError("a code, which is not written")
             return written(convert(value, self.kind), self.kind)
         except ValueError:
-            raise RlgoError(self._refusal(name, value)) from None
-
-    def _refusal(self, name: str, value: Any) -> str:
-        if self.is_secret:
-            return f"{name}: expected {self.expected} (not shown here)"
-        if (beyond := expected(self.kind, value)).startswith("at most"):
-            return f"{name} = {shorten(value)}: expected {beyond}"
-        found = "" if type(value) in types_of(not_none(self.kind)) else f", found {_kind_of(value)}"
-        return f"{name} = {shorten(value)}: expected {self.expected}{found}"
+            beyond = expected(self.kind, value)
+            words = beyond if beyond.startswith("at most") else self.expected
+            raise RlgoError(f"{name} = {shorten(value)}: expected {words}") from None
 
 
 def _in_words(text: str, names: Mapping[str, str], prefix: str = "") -> str:
@@ -295,11 +273,9 @@ class Section:
     Attributes
     ----------
     prefix : prefix of keys in error messages, such as ``learning.``
-    implied : if the first key is given, the others take these values instead of their defaults
     """
 
     prefix: ClassVar[str] = ""
-    implied: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
     def __post_init__(self) -> None:
         """Check the values, then their combinations."""
@@ -333,7 +309,7 @@ class Section:
     @classmethod
     def implications(cls) -> dict[str, Mapping[str, Any]]:
         """Return, by key, the values that other keys take if it is given."""
-        return {**cls.implied, **{name: s.key.implies for name, s in cls.all_keys().items() if s.key.implies}}
+        return {name: s.key.implies for name, s in cls.all_keys().items() if s.key.implies}
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Any:
@@ -383,7 +359,7 @@ def _keys_of(cls: Any) -> dict[str, Setting]:
         if group is not None:
             found |= group.keys(f.name, f.default)
         else:
-            found[f.name] = Setting(f.name, f.name, "", kind, f.default, key or Key(""), not f.repr)
+            found[f.name] = Setting(f.name, f.name, "", kind, f.default, key or Key(""))
     return found
 
 

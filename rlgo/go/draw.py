@@ -17,7 +17,7 @@ from annotated_types import Ge, Le
 from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, shown
 from rlgo.go.board import BLACK, EMPTY, PASS, board_of
-from rlgo.go.coords import COLUMNS, Place, point_of, star_points, to_row_col, to_vertex
+from rlgo.go.coords import COLUMNS, Place, point_of, star_points, to_row_col
 
 HIDDEN, MOVE = 4, 5  # more codes, for text: outside the shape, and a move (BORDER: off the board)
 _ASCII, _UNICODE = ".XO# *", ".●○# *"
@@ -59,67 +59,6 @@ def board_text(board: np.record, last: int | None = None, unicode: bool = False)
         body = "".join(gap + cell for gap, cell in zip(gaps, cells, strict=False)) + gaps[-1]
         lines.append(f"{row + 1:2}{body}{row + 1}")
     return "\n".join([*lines, header])
-
-
-def board_narrow(board: np.record, last: int | None = None, unicode: bool = False) -> str:
-    """Draw a board as text with one character for each point, for narrow terminals; parameters as in `board_text`.
-
-    The last move is named below the board.
-    """
-    marks, stars = _UNICODE if unicode else _ASCII, star_points(int(board.board_size))
-    points = [[marks[c] for c in row] for row in colors_of(board)]
-    for row, col in (to_row_col(p, len(points)) for p in stars):
-        points[row][col] = "+" if points[row][col] == marks[EMPTY] else points[row][col]
-    named = [] if last is None else [f"last move: {to_vertex(last, len(points))}"]
-    return "\n".join([_narrow(["".join(row) for row in points]), *named])
-
-
-def values_narrow(board: np.record, values: np.ndarray, unicode: bool = False) -> str:
-    """Draw a map of values with one character for each point: stones, or tenths from 0 to 9; see `values_text`.
-
-    A linear V may lie outside 0 and 1; it is shown as if it did not.
-    """
-    marks = _UNICODE if unicode else _ASCII
-    rows = [
-        "".join(marks[c] if c or np.isnan(v) else str(max(0, min(9, int(10 * v)))) for c, v in zip(*row, strict=True))
-        for row in zip(colors_of(board), values, strict=True)
-    ]
-    return _narrow(rows)
-
-
-def _narrow(rows: Sequence[str]) -> str:
-    """Put coordinates around rows of one character for each point, the lowest row first."""
-    header = "   " + COLUMNS[: len(rows)]
-    lines = [f"{number:2} {row} {number}" for number, row in enumerate(rows, 1)]
-    return "\n".join([header, *reversed(lines), header])
-
-
-# Numbers of the 256 colours of terminals.
-_ANSI_WOOD, _ANSI_INK, _ANSI_GRID = 179, 52, 94
-_ANSI_PAINT = {"●": ("●", 16), "○": ("●", 231), "+": ("╋", _ANSI_GRID), "(": ("(", 160), ")": (")", 160)}
-
-
-def board_ansi(board: np.record, last: int | None = None) -> str:
-    """Draw a board in colours for terminals with ANSI escapes and Unicode: solid stones on a wooden board.
-
-    last : the point of the last move, put into red parentheses; PASS or None marks nothing
-    """
-    header, *rows, footer = board_text(board, last, unicode=True).split("\n")
-    size = len(rows)
-    width = 2 * size + 5
-    lines = [header.ljust(width)]
-    for i, row in enumerate(rows):
-        first, inner, end = "┌┬┐" if i == 0 else "└┴┘" if i == size - 1 else "├┼┤"
-        grid = f" {'─'.join([first, *[inner] * (size - 2), end])} "
-        cells = zip(row[2 : width - 2], grid, strict=True)
-        body = "".join(_ansi(*_ANSI_PAINT.get(c, (line, _ANSI_GRID))) for c, line in cells)
-        lines.append(row[:2] + body + _ansi(row[width - 2 :].rjust(2), _ANSI_INK))
-    start = f"\033[48;5;{_ANSI_WOOD};38;5;{_ANSI_INK}m"
-    return "\n".join(f"{start} {line} \033[0m" for line in [*lines, footer.ljust(width)])
-
-
-def _ansi(text: str, color: int) -> str:
-    return f"\033[38;5;{color}m{text}"
 
 
 def values_text(board: np.record, values: np.ndarray, best: int | None = None, unicode: bool = False) -> str:

@@ -6,7 +6,7 @@ and the change that a move makes to it, can be decomposed exactly.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -87,19 +87,6 @@ def logit_of(windows: list[Window]) -> float:
 def value_of(weights: Weights, x: float) -> float:
     """Return V(s), P(Black wins), from x = phi(s) . theta."""
     return float(squash(VALUES[weights.value], x))
-
-
-def whole(windows: list[Window]) -> list[Window]:
-    """Add up the kinds of sharing of each window: theta_LI + theta_LD, with their signs."""
-    sums: dict[tuple[Any, ...], Window] = {}
-    for window in windows:
-        form = window.cells != BORDER  # the four turned forms of a picture begin at one point
-        place = (*window[:3], form.shape, form.tobytes())
-        other = sums.get(place)
-        if other is not None:
-            window = window._replace(kind=f"{other.kind}+{window.kind}", weight=other.weight + window.weight)
-        sums[place] = window
-    return list(sums.values())
 
 
 def strongest(windows: list[Window], top: int) -> list[Window]:

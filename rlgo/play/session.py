@@ -14,7 +14,7 @@ player is in `sized_players`, its searches in `searching`, and the end of a game
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from rlgo.go.clock import Clock, TimeSettings
 from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.go.sgf import load_sgf, record_note, write_sgf
 from rlgo.play.ending import clean_up, is_won_by_pass, settled
-from rlgo.play.notes import bugs_as_errors, print_bug, print_note
+from rlgo.play.notes import print_bug, print_note
 from rlgo.play.ownership import Ownership
 from rlgo.play.player import RESIGN, Player
 from rlgo.play.searching import REPORT_SECONDS, LastSearch, Report, Searching
@@ -211,19 +211,16 @@ class GameSession:
         self._own_move_last = False
         self._announce_end()
 
-    def to_sgf(
-        self, opponent: str, color: int, result: str | None = None, comments: Mapping[int, str] | None = None
-    ) -> bytes:
+    def to_sgf(self, opponent: str, color: int, result: str | None = None) -> bytes:
         """Write the game as an SGF record.
 
         Parameters
         ----------
         opponent, color : the name of the player's opponent, and the opponent's colour
         result : as in SGF; None: `final_result`
-        comments : on the moves, by their numbers from 1
         """
         black, white = (opponent, self.name) if color == BLACK else (self.name, opponent)
-        return write_sgf(self.game, black, white, result or self.final_result(), comments=comments)
+        return write_sgf(self.game, black, white, result or self.final_result())
 
     def close(self) -> None:
         """Close the player, and those that were made for other board sizes."""
@@ -314,18 +311,6 @@ class GameSession:
     def _report_end(self, report: Report | None) -> None:
         if report is not None and self.last_search is not None and self.last_search.candidates:
             report(self.last_search.candidates, self.last_search.game)
-
-    def suggest_among(self, points: Iterable[int], color: int | None = None) -> int:
-        """Let the player choose among some points without playing there. PASS if none of them is sensible."""
-        position = self._position(color)
-        game = position.copy()
-        game.allowed = frozenset(points)
-        p = self._searching.choose(position, lambda _: self.player.genmove(game))
-        if p in game.allowed:
-            return p
-        with bugs_as_errors():
-            ranked = [c.move for c in self.player.candidates(game)]  # a player that would pass may rank nothing else
-        return next((q for q in (*ranked, *game.sensible_moves()) if q in game.allowed), PASS)
 
     def undo(self, n: int = 1) -> None:
         """Take n moves back. RlgoError if there are fewer."""

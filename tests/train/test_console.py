@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from train import console
-from train.console import LogFile, Progress, color_output, command, markdown, message, table
+from train.console import LogFile, Progress, command, markdown, message, table
 
 
 class Stream(io.StringIO):
@@ -40,22 +39,6 @@ def plain_environment(monkeypatch: Any) -> None:
 # ---------------------------------------------------------------------------------------------
 # Streams and messages
 # ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("is_terminal", "environment", "expected"),
-    [
-        (True, {}, True),
-        (False, {}, False),
-        (True, {"NO_COLOR": "1"}, False),
-        (True, {"NO_COLOR": ""}, True),
-        (True, {"TERM": "dumb"}, False),
-    ],
-)
-def test_color_output(is_terminal: bool, environment: dict[str, str], expected: bool, monkeypatch: Any) -> None:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert color_output(Stream(is_terminal)) is expected
 
 
 def test_a_log_is_appended_to(tmp_path: Path) -> None:
@@ -178,44 +161,9 @@ def test_markdown_tables() -> None:
     assert markdown([("a", "b"), ("1", ""), ("2", "x")], align="lr") == "| a | b |\n|---|---:|\n| 1 |  |\n| 2 | x |\n"
 
 
-def without_escapes(text: str) -> str:
-    return re.sub(r"\033\[[0-9;]*m", "", text)
-
-
-def test_on_a_terminal_headings_stand_out_and_cells_wrap(monkeypatch: Any) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    rows = [*ROWS, ("wide", "7", "words " * 20), ("[bold]", "8", "markup is text")]
-    text = table(HEADER, rows, align="lr", stream=Stream(is_terminal=True))
-    assert "\033[1m" in text
-    lines = [line.rstrip() for line in without_escapes(text).splitlines()]
-    assert max(map(len, lines)) <= 40
-    assert lines[0].split() == ["name", "Elo", "state"]
-    assert lines[1] == "a          1,200  finished"
-    assert any(line.startswith("[bold]") for line in lines)
-    assert " ".join(lines).count("words") == 20
-
-
-@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
-def test_in_a_window_too_narrow_for_its_words_a_table_is_a_list(environment: dict[str, str], monkeypatch: Any) -> None:
-    for name, value in {"COLUMNS": "20", **environment}.items():
-        monkeypatch.setenv(name, value)
-    text = table(HEADER, ROWS, align="lr", stream=Stream(is_terminal=True))
-    assert (
-        text
-        == """\
-name   a
-Elo    1,200
-state  finished
-
-name   long name
-Elo    5"""
-    )
-    assert table(HEADER, ROWS, align="lr", stream=Stream(is_terminal=False)) == PLAIN
-
-
 @pytest.mark.process
 def test_importing_the_console_is_cheap() -> None:
-    code = "import train.console, sys; print([m for m in ('numba', 'numpy', 'tqdm', 'rich') if m in sys.modules])"
+    code = "import train.console, sys; print([m for m in ('numba', 'numpy', 'tqdm') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import pytest
 from annotated_types import Ge, Le
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import StringConstraints
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import EvenCount, Learning, Positive, Probability, TrainingGames
@@ -44,7 +43,6 @@ class Sample(Section):
     sizes: Sizes = (1,)
     on: bool = False
     name: Line = ""
-    password: Annotated[str, StringConstraints(pattern="^(...)?$")] = field(default="", repr=False)
 
 
 @pytest.mark.parametrize(
@@ -89,32 +87,32 @@ def test_what_a_key_may_be_in_words(key: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "end"),
+    ("key", "value"),
     [
-        ("games", 0, ""),
-        ("games", True, ", found a boolean"),
-        ("games", "3", ", found a string"),
-        ("games", 1.5, ", found a float"),
-        ("pairs", 3, ""),
-        ("bits", 3.0, ", found a float"),
-        ("depth", "all", ""),
-        ("depth", 10, ""),
-        ("depth", None, ", found a NoneType"),
-        ("alpha", 0, ""),
-        ("alpha", float("inf"), ""),
-        ("alpha", "1", ", found a string"),
-        ("share", True, ", found a boolean"),
-        ("sizes", [2, 1], ""),
-        ("sizes", [], ""),
-        ("sizes", [4], ""),
-        ("sizes", 3, ", found an integer"),
-        ("on", 1, ", found an integer"),
+        ("games", 0),
+        ("games", True),
+        ("games", "3"),
+        ("games", 1.5),
+        ("pairs", 3),
+        ("bits", 3.0),
+        ("depth", "all"),
+        ("depth", 10),
+        ("depth", None),
+        ("alpha", 0),
+        ("alpha", float("inf")),
+        ("alpha", "1"),
+        ("share", True),
+        ("sizes", [2, 1]),
+        ("sizes", []),
+        ("sizes", [4]),
+        ("sizes", 3),
+        ("on", 1),
     ],
 )
-def test_a_wrong_value_is_refused_in_one_line(key: str, value: Any, end: str) -> None:
+def test_a_wrong_value_is_refused_in_one_line(key: str, value: Any) -> None:
     with pytest.raises(RlgoError) as error:
         Sample(**{key: value})
-    assert str(error.value) == f"{key} = {shorten(value)}: expected {Sample.all_keys()[key].expected}{end}"
+    assert str(error.value) == f"{key} = {shorten(value)}: expected {Sample.all_keys()[key].expected}"
 
 
 def test_a_key_without_a_good_default_must_be_given() -> None:
@@ -125,13 +123,6 @@ def test_a_key_without_a_good_default_must_be_given() -> None:
     assert Named(name="x").name == "x"
     with pytest.raises(RlgoError, match=r'^name = "": expected a name$'):
         Named()
-
-
-def test_a_secret_is_not_shown() -> None:
-    with pytest.raises(RlgoError) as error:
-        Sample(password="s3cret")
-    assert "s3cret" not in str(error.value)
-    assert "s3c" not in repr(Sample(password="s3c"))
 
 
 def test_values_are_kept_as_their_fields_say() -> None:
@@ -193,7 +184,7 @@ def test_settings_are_changed_by_their_keys() -> None:
         ("alpha", "--set alpha: expected KEY=VALUE"),
         ("alhpa=1", "--set alhpa=1: unknown key alhpa; did you mean alpha?"),
         ("alpha=0", "--set alpha = 0: expected a positive number"),
-        ("alpha=x", '--set alpha = "x": expected a positive number, found a string'),
+        ("alpha=x", '--set alpha = "x": expected a positive number'),
         ("schedule=1", "--set schedule = 1: expected one of "),
     ]:
         with pytest.raises(RlgoError) as error:

@@ -25,7 +25,6 @@ from train.cli.options import (
     Seed,
     Size,
     Strength,
-    address,
     check_different,
     check_outputs,
     check_writable,
@@ -41,7 +40,6 @@ from train.process import interruptible
 
 if TYPE_CHECKING:
     from rlgo.go.game import Game
-    from rlgo.play.gtp.protocol import GtpEngine
     from rlgo.play.player import Player as GoPlayer
     from train.play.analyze import Analysis
     from train.play.curve import Curve
@@ -77,17 +75,15 @@ def play(
     sgf: Annotated[Path | None, option("--sgf", "Record the game in this file.", metavar="FILE")] = None,
     force: Force = False,
     seed: _GameSeed = None,
-    no_color: Annotated[bool, option("--no-color", "Draw the board in plain text.")] = False,
-    quiet: Annotated[bool, option("--quiet", "Do not show the engine's evaluation.")] = False,
 ) -> None:
     """Play against the engine in the terminal.
 
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. Enter a move as a vertex, such as
-    D4; type help for other commands. Set NO_COLOR for a board without colours.
+    D4; type help for other commands.
     """
     check_writable(sgf, "--sgf")
 
-    from train.play.terminal.game import play_in_terminal
+    from train.play.terminal import play_in_terminal
 
     play_in_terminal(
         chosen_player(player, strength),
@@ -99,8 +95,6 @@ def play(
         force=force,
         seed=seed,
         time=time,
-        no_color=no_color,
-        quiet=quiet,
     )
 
 
@@ -141,10 +135,6 @@ def web(
     runs: _Runs = None,
     weights: _WeightFolders = None,
     sgf: _SgfFolders = None,
-    tensorboard: Annotated[
-        str | None,
-        option("--tensorboard", "Link runs to the TensorBoard at this address.", parser=address, metavar="URL"),
-    ] = None,
 ) -> None:
     """Play, watch searches and see what they learn, in a browser.
 
@@ -164,7 +154,6 @@ def web(
         host=host,
         weights=tuple(weights or ()),
         sgf=tuple(sgf or ()),
-        tensorboard=tensorboard,
     )
     serve(options, port, runs=None if runs is None else RunHistory(runs), opens_browser=not no_browser)
 
@@ -221,31 +210,26 @@ def gtp(
 
 
 def _make(spec: str, size: int) -> GoPlayer:
-    from train.players.spec import make_player  # loads numba, which early answers do not need
+    from train.players.spec import make_player
 
     return make_player(spec, size)
 
 
 def _speak_gtp(spec: str, size: int, komi: float, options: dict[str, Any]) -> None:
-    """Be a GTP engine on standard input and output; the first answers come while its player is made."""
-    from rlgo.play.gtp.early import EarlyAnswers
-    from rlgo.play.gtp.streams import Ready, run_early
+    """Be a GTP engine on standard input and output; its player gets ready in the background."""
+    from rlgo.play.gtp import GtpEngine, run
 
-    title = _title(spec)
+    player = _make(spec, size)
 
-    def make_engine(player: GoPlayer, ready: Ready) -> GtpEngine:
-        from rlgo.play.gtp import GtpEngine
+    def report(error: BaseException | None) -> None:
+        message(f"rlgo: {player.name} is ready" if error is None else f"rlgo: {error}")
 
-        def report(error: BaseException | None) -> None:
-            if error is None:
-                message(f"rlgo: {player.name} is ready")
-            ready(error)
-
-        make = functools.partial(_make, spec)
-        return GtpEngine(player, size, komi, make=make, title=title, ready=report, **options)
-
-    early = EarlyAnswers(title, size)
-    run_early(lambda: _make(spec, size), make_engine, early, log=options.get("log"))
+    make = functools.partial(_make, spec)
+    engine = GtpEngine(player, size, komi, make=make, title=_title(spec), ready=report, **options)
+    try:
+        run(engine)
+    finally:
+        engine.session.close()
 
 
 def _title(spec: str) -> str:
@@ -316,23 +300,17 @@ def _write_review(path: Path, record: Record, curve: Curve) -> None:
     write_atomically(path, record.write())
 
 
-def _draw(png: Path, result: Analysis | Curve, top: int) -> None:
-    from train.play.analysis_pictures import analysis_picture, curve_picture
-    from train.play.curve import Curve
-
-    if isinstance(result, Curve):
-        curve_picture(png, result, top)
-    else:
-        analysis_picture(png, result, top)
-
-
-def _check_files(file: Path, sgf: Path | None, json_file: Path | None, png: Path | None) -> None:
+def _check_files(file: Path, sgf: Path | None, json_file: Path | None, png: Path | None, whole_game: bool) -> None:
     """Raise RlgoError if a file cannot be written, or would be over another one; --sgf may be the record itself."""
     check_outputs(json_file, png)
     check_writable(sgf, "--sgf")
     for name, output in {"--json": json_file, "--png": png}.items():
         check_different(("POSITION.sgf", file), (name, output))
         check_different(("--sgf", sgf), (name, output))
+    if sgf is not None and not whole_game:
+        raise RlgoError("--sgf: expected --game with it")
+    if png is not None and whole_game:
+        raise RlgoError("--png has no effect with --game: --sgf keeps the analysis, which the page shows as a curve")
 
 
 @app.command("analyze")
@@ -371,9 +349,7 @@ def analyze(
     that do not state theirs. Ctrl-C ends the search and shows its result so far. --sgf writes all that the record had,
     and comments, marks and better moves, for Sabaki, KaTrain and others.
     """
-    _check_files(file, sgf, json_file, png)
-    if sgf is not None and not whole_game:
-        raise RlgoError("--sgf: expected --game with it")
+    _check_files(file, sgf, json_file, png, whole_game)
 
     from train.play.analyze import analyze as analyze_position
     from train.play.curve import Curve, curve_of
@@ -393,6 +369,8 @@ def analyze(
     write_json(json_file, result.to_json())
     if sgf is not None and record is not None and isinstance(result, Curve):
         _write_review(sgf, record, result)
-    if png is not None:
-        _draw(png, result, top)
+    if png is not None and not isinstance(result, Curve):
+        from train.play.analysis_pictures import analysis_picture
+
+        analysis_picture(png, result, top)
     return 128 + stop.signal if stop else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,7 +50,7 @@ def list_all(
         refuse_unused(context, "with --results", "scale", "out")
     elif is_given(context, "scale"):
         folder = folder_of(out, scale) / "results"
-    print(overview(out, folder, sys.stdout))
+    print(overview(out, folder))
 
 
 @app.command("plan")
@@ -189,7 +188,7 @@ def _planned(
     if minutes and scale != 1:
         raise RlgoError("--minutes cannot be combined with --scale")
     found = plan_experiment(read_experiment(name, scale, out, openings), minutes, jobs)
-    return found.experiment, plan_text(found, sys.stderr)
+    return found.experiment, plan_text(found)
 
 
 def _again(context: typer.Context, names: list[str]) -> str:

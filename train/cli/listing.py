@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from train.cli.options import as_json, option, player_names, shipped
+from train.cli.options import player_names, shipped
 
 app = typer.Typer()
-
-_Json = Annotated[bool, option("--json", "Print JSON instead.")]
 
 
 @app.command("players")
@@ -21,7 +17,6 @@ def players(
         str | None,
         typer.Argument(metavar="NAME", autocompletion=player_names, help="A player; without one, all are listed."),
     ] = None,
-    json: _Json = False,
 ) -> None:
     """List the players, or every key of one.
 
@@ -29,12 +24,7 @@ def players(
     """
     from train.players import listing
 
-    if not json:
-        print(listing.players_text(name))
-    elif name is None:
-        print(as_json({row.name: row.summary for row in listing.players_table()}))
-    else:
-        print(as_json({key.name: key._asdict() for key in listing.player_keys(name)}))
+    print(listing.players_text(name))
 
 
 @app.command("configs")
@@ -45,45 +35,12 @@ def configs(
             metavar="NAME", autocompletion=shipped(), help="A config, or a file; without it, all are listed."
         ),
     ] = None,
-    json: _Json = False,
 ) -> None:
     """List the shipped configs, or print one.
 
     With NAME, the config of a training run or a tournament is printed in full, each key with its meaning and its
-    default. A file of your own is checked as its command would check it.
+    default.
     """
     from train.players import listing
 
-    if name is not None:
-        _check_own(*listing.find_config(name))
-    if not json:
-        print(listing.configs_text(name))
-    elif name is None:
-        print(as_json(listing.configs_table()))
-    else:
-        print(as_json(tomllib.loads(listing.configs_text(name))))
-
-
-def _check_own(kind: str, path: Path) -> None:
-    """Read a user's config as its command does; RlgoError if that fails."""
-    from rlgo.base.resources import config_path, list_configs
-
-    if path.stem in list_configs(kind) and path == config_path(path.stem, kind):
-        return
-    if kind == "tournaments":
-        from train.arena.tournament import read_tournament
-
-        read_tournament(path)
-    elif kind == "sweeps":
-        from train.runs.sweep import read_sweep
-
-        read_sweep(path)
-    elif kind == "experiments":
-        from train.experiments.declaration.reading import read_experiment
-
-        read_experiment(str(path))
-    elif kind == "players":
-        from train.players.spec import parse_spec
-        from train.settings import spec_value
-
-        parse_spec(spec_value(path))
+    print(listing.configs_text(name))

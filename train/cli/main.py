@@ -87,7 +87,12 @@ def _app_of(groups: Iterable[tuple[typer.Typer, str]]) -> typer.Typer:
 
 app = _app_of(_GROUPS)
 
-_GONE = {  # commands of earlier versions, with what takes their place
+_GONE = {  # commands and options of earlier versions, with what takes their place
+    "configs --json": "the configs are TOML",
+    "players --json": "docs/players.md has all keys",
+    "play --no-color": "the board is plain text",
+    "play --quiet": "what the engine thinks stands after its move",
+    "web --tensorboard": "`make tensorboard` shows the runs",
     "cgos": "the server's own client runs `rlgo gtp --all-alive`; see the page Engine",
 }
 
@@ -111,8 +116,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     if "_RLGO_COMPLETE" in os.environ:
         app(prog_name="rlgo")  # prints what the shell asks for, and exits
-    if argv and argv[0] in _GONE:
-        raise RlgoError(f"{argv[0]} is gone: {_GONE[argv[0]]}")
+    for name in [*argv[:1], *(f"{argv[0]} {option}" for option in argv[1:])]:
+        if name in _GONE:
+            raise RlgoError(f"{name} is gone: {_GONE[name]}")
     command = typer.main.get_command(_app_for(argv))
     try:
         # Not `command.main`, which handles Ctrl-C and closed pipes differently.

@@ -58,13 +58,6 @@ def parser_of(kind: Any) -> Callable[[Any], Any]:
     return parse
 
 
-def address(text: str) -> str:
-    """Parse the address of a web page."""
-    if not text.startswith(("http://", "https://")):
-        raise typer.BadParameter(f"{text}: expected an address such as http://localhost:6006")
-    return text
-
-
 def shipped(kind: str = "") -> Callable[[], list[str]]:
     """Make a function that lists the shipped configs of one kind, for completion."""
 

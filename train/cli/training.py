@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -157,7 +156,7 @@ def runs(
     from train.runs.status import find_runs, table
 
     found = find_runs(folder)
-    print(as_json([run.to_json() for run in found]) if json else table(found, folder, sys.stdout))
+    print(as_json([run.to_json() for run in found]) if json else table(found, folder))
 
 
 @app.command("compare")

@@ -1,4 +1,4 @@
-"""Pictures of analyses: of one position, and of a whole game."""
+"""Pictures of analyses."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from rlgo.features.weights import strongest
-from rlgo.go.board import BLACK, PASS
+from rlgo.go.board import PASS
 from rlgo.go.coords import COLUMNS, from_row_col, to_row_col, to_vertex
 from rlgo.go.draw import colors_of
 from rlgo.go.game import COLOR_NAMES
 from rlgo.play.player import RESIGN
 from train.board_pictures import draw_board, draw_shapes, write_values
 from train.play.analyze import Analysis, describe_map
-from train.play.curve import Curve
-from train.plots import INK, light_frame, make_figure, percent, save_figure
+from train.plots import INK, make_figure, save_figure
 
 _COLUMNS = 5  # shapes in a row
 
@@ -69,37 +68,3 @@ def _draw_shapes(ax: Any, analysis: Analysis, block: Any, top: int) -> None:
     for (weight, _, row, col), at in zip(shapes, draw_shapes(ax, shapes, _COLUMNS), strict=True):
         place = "" if block.kind == "LI" else f" {to_vertex(from_row_col(row, col, size), size)}"
         ax.text(*at, f"{weight:+.2f}{place}", ha="center", va="center", fontsize=7, color=INK, transform=ax.transAxes)
-
-
-def curve_picture(path: str | Path, curve: Curve, top: int = 10) -> None:
-    """Write a PNG of a game's curve, with its turning points named. RlgoError without matplotlib."""
-    figure, axes = make_figure(1, 1, 9, 4)
-    ax, values = axes[0, 0], curve.values
-    ax.axhline(0.5, color="0.6", linewidth=0.8)
-    ax.plot(range(len(values)), values, color="0.25", linewidth=1.5)
-    ax.set(xlabel="move", ylabel="P(Black wins)", ylim=(-0.08, 1.08), xlim=(0, max(1, len(values) - 1)))
-    figure.draw_without_rendering()  # the layout is known from here on
-    named: list[tuple[float, float]] = []  # the places of the names, in pixels
-    scale = figure.dpi / 72  # pixels a point
-    for turn in curve.turns(top):
-        value, lost_by_black = turn.step.value, turn.step.color == BLACK
-        ax.plot(turn.number, value, "o", color="black" if lost_by_black else "white", markeredgecolor="black", zorder=3)
-        x, y = ax.transData.transform((turn.number, value))
-        offset, step = (-14, -11) if lost_by_black else (8, 11)
-        while any(abs(x - other_x) < 36 and abs(y + offset * scale - other_y) < 12 for other_x, other_y in named):
-            offset += step  # names of moves nearby stand above one another
-        named.append((x, y + offset * scale))
-        ax.annotate(
-            f"{turn.number} {curve.name_of(turn.step.point)}",
-            (turn.number, value),
-            (0, offset),
-            textcoords="offset points",
-            ha="center",
-            fontsize=8,
-        )
-    percent(ax.yaxis)
-    light_frame(ax)
-    ax.set_title(
-        f"Evaluated by {curve.player}; circles: moves that lost much, in the colour that played them", loc="left"
-    )
-    save_figure(figure, path)

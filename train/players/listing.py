@@ -16,7 +16,6 @@ from rlgo.base.files import read_text
 from rlgo.base.resources import config_path, list_configs
 from train.config import SECTIONS, TournamentConfig, load_config, read_toml
 from train.players.keys import PLAYERS, Keys
-from train.players.python_players import entry_point_names
 from train.players.spec import find_player
 from train.settings import Section, Setting, section_from, spelled, to_toml_value
 
@@ -152,8 +151,7 @@ def players_text(name: str | None = None) -> str:
     if name is None:
         rows = [(row.name, row.summary) for row in players_table()]
         title = "All players; `rlgo players NAME` shows the keys of one."
-        others = [(name, str(find_player(name).__doc__)) for name in entry_point_names()]
-        return "\n".join([title, "", *_columns([*rows, *others, PYTHON, EXTERNAL])])
+        return "\n".join([title, "", *_columns([*rows, PYTHON, EXTERNAL])])
     row = _row(name, find_player(name))
     lines = [*_wrapped(f"{row.name}: {row.summary}", ""), ""]
     for note in row.notes:
@@ -174,11 +172,6 @@ def _allowed(key: KeyRow) -> str:
 
 def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
-
-
-def configs_table() -> dict[str, list[str]]:
-    """List the names of all shipped configs by their folder below configs/; those of training runs as "runs"."""
-    return {kind or "runs": list_configs(kind) for kind in _KINDS}
 
 
 def configs_text(name: str | None = None) -> str:

@@ -1,11 +1,8 @@
-"""Players written in Python, by `module:Class`, and those of other packages, by entry points.
+"""Players written in Python, by `module:Class`.
 
 Start reading at `python_keys`. A spec such as ``my_players:Cautious,depth=3`` imports `my_players`, from the current
 folder or wherever Python finds it, and calls ``Cautious(depth=3)``. Arguments `size` and `seed` are passed as well, if
-the class has them. Another package can give its players names, in its pyproject.toml:
-
-    [project.entry-points."rlgo.players"]
-    cautious = "my_players:Cautious"
+the class has them.
 """
 
 from __future__ import annotations
@@ -15,7 +12,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -26,20 +22,13 @@ from rlgo.play.player import Player, Seed, check_player
 from train.players.keys import Keys
 from train.players.loading import note_file
 
-GROUP = "rlgo.players"
 _GIVEN = ("size", "seed")  # arguments that are no keys
 _TYPES = (bool, int, float, str)
 
 
 def is_python(name: str) -> bool:
-    """Return whether a name of a spec is that of a player in Python: `module:Class`, or an entry point."""
-    return ":" in name or name in entry_point_names()
-
-
-@cache
-def entry_point_names() -> tuple[str, ...]:
-    """Return the names of players in other packages."""
-    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
+    """Return whether a name of a spec is that of a player in Python."""
+    return ":" in name
 
 
 def python_keys(name: str) -> type[Keys]:
@@ -57,7 +46,7 @@ def python_keys(name: str) -> type[Keys]:
 
 @cache
 def _keys_of(name: str) -> type[Keys]:
-    maker = _load(name)
+    maker = load(f"player {name}", name, "a subclass of rlgo.Player", callable)
     try:
         parameters = inspect.signature(maker).parameters.values()
         hints = get_type_hints(maker.__init__ if inspect.isclass(maker) else maker)
@@ -93,12 +82,3 @@ def _maker(name: str, maker: Callable[..., Any], given: set[str], fields: tuple[
         return player
 
     return make
-
-
-def _load(name: str) -> Callable[..., Any]:
-    """Import the class of a player."""
-    path = name
-    if name in entry_point_names():
-        (entry, *_) = entry_points(group=GROUP, name=name)
-        path = entry.value
-    return load(f"player {name}", path, "a subclass of rlgo.Player", callable)

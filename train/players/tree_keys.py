@@ -55,8 +55,13 @@ from train.players.loading import loaded, note_file
 from train.players.spec import make_player
 from train.settings import Group, nested_spec
 
+_WEIGHTS = (
+    "The weights, where needed: a file, or the name of shipped weights; empty: the shipped ones of the most games, "
+    "9x9-100M on 9x9, but 9x9-liberties-5M for `mc_rave_patterns`."
+)
 _ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
+_USES_WEIGHTS = {"heuristic": "rlgo_patterns", "leaf_value": ALGORITHMS["mc_rave_patterns"].leaf.share}
 _NETWORKS = SHIPPED_NETWORKS.files()
 _OWN_NETWORK = ".npz"  # ends the name of a file with an rlgo network; others are in ONNX
 
@@ -75,8 +80,18 @@ def is_onnx_network(file: str) -> bool:
 # Prior knowledge and leaves, by flat keys
 # ---------------------------------------------------------------------------------------------
 
-_HEURISTICS = ("none", "even", "grandfather", "mogo", "handcrafted", "rlgo", "both", "patterns", "rlgo_patterns")
-HEURISTICS: dict[str, int] = {name: code for code, name in enumerate(_HEURISTICS)}
+_PRIORS: dict[str, tuple[Any, ...]] = {
+    "none": (),
+    "even": (Even(),),
+    "grandfather": (Grandfather(),),
+    "mogo": (Mogo(),),
+    "handcrafted": (Handcrafted(),),
+    "rlgo": (Rlgo(),),
+    "both": (Rlgo(), Handcrafted()),
+    "patterns": (Patterns(),),
+    "rlgo_patterns": (Rlgo(), Patterns()),
+}
+HEURISTICS: dict[str, int] = {name: code for code, name in enumerate(_PRIORS)}
 _WITH_WEIGHTS = ("rlgo", "both", "rlgo_patterns")
 _ONNX = Needs("a network in ONNX", lambda keys: is_onnx_network(keys.network))
 _OWN = Needs("a network of rlgo's own", lambda keys: is_own_network(keys.network))
@@ -166,23 +181,6 @@ class LeafKeys(NamedTuple):
     ] = True
 
 
-def _named(heuristic: str, scale: float, shift: float) -> tuple[Any, ...]:
-    """Return the priors that a heuristic adds."""
-    patterns = Patterns(scale, shift)
-    known: dict[str, tuple[Any, ...]] = {
-        "none": (),
-        "even": (Even(),),
-        "grandfather": (Grandfather(),),
-        "mogo": (Mogo(),),
-        "handcrafted": (Handcrafted(),),
-        "rlgo": (Rlgo(),),
-        "both": (Rlgo(), Handcrafted()),
-        "patterns": (patterns,),
-        "rlgo_patterns": (Rlgo(), patterns),
-    }
-    return known[heuristic]
-
-
 # ---------------------------------------------------------------------------------------------
 # The players
 # ---------------------------------------------------------------------------------------------
@@ -201,13 +199,7 @@ class SimulationKeys(Keys):
     seconds: Annotated[NonNegative, Key(SECONDS)] = 0.0
     rollout: Annotated[DefaultPolicy, Group()] = DefaultPolicy()
     policy_file: PolicyFile = ""
-    weights: Annotated[
-        settings.Shipped,
-        Key(
-            "The weights, where needed: a file, or the name of shipped weights; empty: the shipped ones of the most "
-            "games, 9x9-100M on 9x9, but 9x9-liberties-5M for `mc_rave_patterns`."
-        ),
-    ] = ""
+    weights: Annotated[settings.Shipped, Key(_WEIGHTS)] = ""
     playout: Annotated[Playout, Group()] = Playout()
     growth: Annotated[Search, Group("virtual_loss")] = Search()
     resources: Annotated[Resources, Group(without=("memory_mb", "reuse", "batch", "batch_ms"))] = Resources()
@@ -340,7 +332,7 @@ class TreeKeys(SimulationKeys):
         scale, shift = self.prior.policy_scale, self.prior.policy_shift
         if self._uses("policy"):
             return (Stage(Outside(scale, shift)),)
-        named = _named(self._heuristic, scale, shift)
+        named = [Patterns(scale, shift) if isinstance(part, Patterns) else part for part in _PRIORS[self._heuristic]]
         stages = [Stage(sum_of(*named))] if named else []
         after = 1 if self.prior_search else self.prior.patterns_after
         if "patterns" in self._heuristic and after > 1:
@@ -422,14 +414,12 @@ class PatternKeys(CalibratedKeys):
     """The keys of `mc_rave_patterns`."""
 
     best_weights: ClassVar[dict[int, str]] = {9: "9x9-liberties-5M"}
-    # Weights that are named are used.
-    implied: ClassVar[dict[str, dict[str, Any]]] = {
-        "weights": {"heuristic": "rlgo_patterns", "leaf_value": ALGORITHMS["mc_rave_patterns"].leaf.share},
-    }
     by_size: ClassVar[dict[int, dict[str, Any]]] = {
         size: {"heuristic": "patterns", "leaf_value": 0.0}
         for size in sorted(set(range(MIN_SIZE, MAX_SIZE + 1)) - set(shipped_weight_sizes()))
     }
+
+    weights: Annotated[settings.Shipped, Key(_WEIGHTS, implies=_USES_WEIGHTS)] = ""  # weights that are named are used
 
 
 @dataclass(frozen=True)
@@ -438,14 +428,12 @@ class EngineKeys(CalibratedKeys):
 
     levels: ClassVar[dict[int, dict[str, Any]]] = LEVELS
     own: ClassVar[tuple[str, ...]] = ("c_puct", "fpu_reduction", "noise", "noise_alpha", "root", *Gumbel._fields[:-1])
-    # A number of simulations replaces the time limit.
-    implied: ClassVar[dict[str, dict[str, Any]]] = {"simulations": {"seconds": 0.0}}
     by_size: ClassVar[dict[int, dict[str, Any]]] = {
         size: {"network": nearest_size(size, _NETWORKS) if _NETWORKS else NO_NETWORK}
         for size in range(MIN_SIZE, MAX_SIZE + 1)
     }
 
-    simulations: Annotated[CountOrNone, Key(SIMULATIONS, aliases="sims")] = "none"
+    simulations: Annotated[CountOrNone, Key(SIMULATIONS, aliases="sims", implies={"seconds": 0.0})] = "none"
     seconds: Annotated[NonNegative, Key(SECONDS)] = 1.0
     network: Annotated[
         settings.ShippedOrNone,

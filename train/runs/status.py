@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from rlgo.base.errors import RlgoError
 from train import console
@@ -118,17 +118,16 @@ def _is_run(path: Path) -> bool:
 _HEADER = ("run", "state", "games", "games/s", "Elo", "won against", "board", "features", "started (UTC)")
 
 
-def table(runs: list[RunInfo], top: str | Path, stream: TextIO | None = None) -> str:
+def table(runs: list[RunInfo], top: str | Path) -> str:
     """Return a table with one line per run, and below it how to resume runs and what is wrong with damaged ones.
 
     Parameters
     ----------
     runs : what `find_runs` found
     top : the folder that names are relative to
-    stream : where the text will be printed, see `console.table`
     """
     align = "".join("r" if name in ("games/s", "Elo") else "l" for name in _HEADER)
-    text = console.table(_HEADER, [_row(run, Path(top)) for run in runs], align=align, stream=stream)
+    text = console.table(_HEADER, [_row(run, Path(top)) for run in runs], align=align)
     notes = [(run, run.reason if run.config is None else run.resume_command) for run in runs]
     lines = [f"{_name(run, Path(top))}: {note}" for run, note in notes if note]
     return "\n".join([text, *([""] if lines else []), *lines])

@@ -5,7 +5,6 @@
   (``lz-analyze``) and `kata` (``kata-analyze``): extensions of other programs.
 - `queries`: KataGo's analysis protocol, JSON instead of GTP.
 - `streams`: standard input and output, interrupts, pondering.
-- `early`: what is answered while rlgo still starts.
 - `arguments`, `lines`: parsers of arguments and of whole lines.
 
 You can add a command in three lines; `list_commands` then includes it:
@@ -18,9 +17,12 @@ The standard is Farnebäck's "Specification of the Go Text Protocol, version 2, 
 behave as in GNU Go.
 """
 
-from rlgo.base.lazy import lazily
+# isort: off
+from rlgo.play.gtp import commands, gnugo, gogui, servers, analyze, kata  # in the order of `list_commands`
 
-# `early` answers before numba is loaded, so nothing here loads it.
-__all__, __getattr__, __dir__ = lazily(
-    __name__, {"rlgo.play.gtp.dialects": ("DIALECTS", "GtpEngine", "Stream", "command", "run")}
-)
+# isort: on
+from rlgo.play.gtp.protocol import GtpEngine, Stream, command
+from rlgo.play.gtp.streams import run
+
+DIALECTS = (commands, gnugo, gogui, servers, analyze, kata)
+__all__ = ["DIALECTS", "GtpEngine", "Stream", "command", "run"]

@@ -13,6 +13,7 @@ from typing import Any
 from rlgo.base.checks import allows
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import Komi
+from rlgo.go.coords import COLORS, to_vertex
 
 
 def take(args: list[str], names: str, *parsers: Callable[[str], Any]) -> list[Any]:
@@ -32,8 +33,6 @@ def take(args: list[str], names: str, *parsers: Callable[[str], Any]) -> list[An
 
 def parse_color(text: str) -> int:
     """Parse ``b``, ``black``, ``w`` or ``white``, in upper or lower case."""
-    from rlgo.go.coords import COLORS  # loads numba
-
     if text.lower() not in COLORS:
         raise ValueError
     return COLORS[text.lower()]
@@ -75,6 +74,4 @@ def parse_seconds(text: str) -> float:
 
 def vertices(points: Iterable[int], size: int) -> str:
     """Format points as GTP vertices, separated by spaces."""
-    from rlgo.go.coords import to_vertex  # loads numba
-
     return " ".join(to_vertex(p, size) for p in points)

@@ -1,4 +1,4 @@
-"""Commands for GoGui: move sequences, and drawings of a search and its weights.
+"""Commands for GoGui: move sequences, and drawings of a search.
 
 For the formats of the drawings (``sboard``, ``dboard``, ``gfx``) see GoGui's documentation, "Analyze commands".
 """
@@ -11,18 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from rlgo.base.errors import RlgoError
-from rlgo.features.weights import Weights
-from rlgo.go.coords import from_row_col, from_vertex, to_vertex
-from rlgo.go.draw import shapes_text
+from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.game import COLOR_NAMES, Game
-from rlgo.learning.contributions import contributions, strongest, whole
 from rlgo.play.gtp.analyze import LINE_MOVES
 from rlgo.play.gtp.arguments import parse_color, take
 from rlgo.play.gtp.protocol import command
 from rlgo.play.player import Candidate, Player
 from rlgo.play.session import GameSession
-
-_SHAPES = 10  # number of shapes drawn for a position
 
 
 @command("gogui-title")
@@ -68,8 +63,7 @@ def analyze_commands(session: GameSession, _args: list[str]) -> str:
     """List the drawings that GoGui can request for this player."""
     maps = [f"sboard/{name[:1].upper()}{name[1:]}/rlgo-map {name}" for name in session.player.analyses()]
     rest = ["gfx/Principal variation/rlgo-variation", "dboard/Ownership/rlgo-ownership"]
-    shapes = ["string/Strongest shapes/rlgo-shapes"] if session.player.value_weights() is not None else []
-    return "\n".join([*maps, *rest, *shapes, "string/Last search/rlgo-report"])
+    return "\n".join([*maps, *rest, "string/Last search/rlgo-report"])
 
 
 @command("rlgo-map")
@@ -94,17 +88,6 @@ def principal_variation(session: GameSession, _args: list[str]) -> str:
 def ownership(session: GameSession, _args: list[str]) -> str:
     """Return the expected owner of each point, by playouts."""
     return dboard(session.ownership().map)
-
-
-@command("rlgo-shapes")
-def shapes(session: GameSession, _args: list[str]) -> str:
-    """Return the position's strongest shapes, according to the player's weights."""
-    weights = session.player.value_weights()
-    if weights is None:
-        raise RlgoError(f"{session.player.name} has no weights")
-    if weights.features.size != session.game.size:
-        raise RlgoError(f"{session.player.name} has weights for {weights.features.size}x{weights.features.size}")
-    return shapes_on_board(weights, session.game)
 
 
 @command("rlgo-report")
@@ -148,12 +131,3 @@ def variation(candidates: Sequence[Candidate], searched: Game, game: Game, playe
         color = 3 - color
     drawn = [f"VAR {' '.join(stones)}"] if stones else []
     return "\n".join([*drawn, f"TEXT P(Black wins) {player.chance(best.value, searched):.3f}, {best.visits:,} visits"])
-
-
-def shapes_on_board(weights: Weights, game: Game) -> str:
-    """Draw the position's strongest shapes, each with its weight (positive: good for Black) and its lowest vertex."""
-    windows = strongest(whole(contributions(weights, game.board)), _SHAPES)
-    if not windows:
-        return "no shape of this position has a weight"
-    captions = [f"{w.weight:+.3f} {to_vertex(from_row_col(w.row, w.col, game.size), game.size)}" for w in windows]
-    return "\n" + shapes_text([w.cells for w in windows], captions, unicode=False, width=80)

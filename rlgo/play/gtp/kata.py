@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rlgo.base.errors import RlgoError
-from rlgo.go.board import BLACK, PASS
-from rlgo.go.coords import from_row_col, to_vertex
+from rlgo.go.board import BLACK
+from rlgo.go.coords import to_vertex
 from rlgo.go.game import Game
 from rlgo.play.gtp.analyze import LINE_MOVES, AnalysisOptions, least_value, report_choice, report_until_over
-from rlgo.play.gtp.arguments import parse_integer, take, vertices
+from rlgo.play.gtp.arguments import vertices
 from rlgo.play.gtp.protocol import Stream, command
 from rlgo.play.ownership import Ownership
 from rlgo.play.player import Candidate, Player, won_by
@@ -78,26 +78,6 @@ def genmove_analyze(session: GameSession, args: list[str], stream: Stream) -> No
 def search_analyze(session: GameSession, args: list[str], stream: Stream) -> None:
     """Choose a move, and report it like `kata-genmove_analyze`, without playing it."""
     report_choice(session, args, stream, _line, session.suggest)
-
-
-@command("kata-raw-nn")
-def raw_nn(session: GameSession, args: list[str]) -> str:
-    """Evaluate the position without a search: by playouts, since there may be no network."""
-    take(args, "SYMMETRY", lambda text: text if text == "all" else parse_integer(text))
-    game = session.game
-    found = Ownership.of(game)
-    size = game.size
-    rows = [" ".join(f"{-x:9.7f}" for x in row) for row in found.map[::-1]]
-    uniform = {p: 1 / (1 + len(game.legal_moves())) for p in (*game.legal_moves(), PASS)}
-    policy = [
-        " ".join(
-            f"{uniform.get(from_row_col(row, col, size), math.nan):8.6f}".replace("nan", "NAN") for col in range(size)
-        )
-        for row in reversed(range(size))
-    ]
-    head = ["symmetry 0", f"whiteWin {1 - found.wins:.6f}", f"whiteLoss {found.wins:.6f}", "noResult 0.000000"]
-    lead = f"whiteLead {-found.score:.3f}"
-    return "\n".join([*head, lead, "policy", *policy, f"policyPass {uniform[PASS]:.6f}", "whiteOwnership", *rows])
 
 
 class MoveInfo(NamedTuple):

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from rlgo.go.board import BLACK, PASS, WHITE
-from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.go.coords import from_vertex
 from rlgo.go.draw import (
-    board_ansi,
-    board_narrow,
     board_svg,
     board_text,
     colors_of,
     shapes_text,
-    values_narrow,
-    values_text,
 )
 from rlgo.go.game import Game
 
@@ -51,25 +46,6 @@ def test_board_text(game: Game) -> None:
     edges = {"A1": " 1(X). . . . . . 1", "G7": " 7 . . . . . .(O)7"}
     for name, line in edges.items():
         assert line in board_text(game.board, from_vertex(name, 7)).splitlines()
-
-
-def test_narrow_boards_have_a_character_for_each_point(game: Game) -> None:
-    wide = board_text(game.board).splitlines()
-    narrow = board_narrow(game.board, game.last_move).splitlines()
-    assert narrow[-1] == f"last move: {to_vertex(game.last_move, game.size)}"
-    assert [line[:2] + line[2:-2].replace(" ", "") for line in wide[1:-1]] == [
-        line[:2] + line[3:-2].replace(" ", "") for line in narrow[1:-2]
-    ]
-    assert max(map(len, board_narrow(Game(19).board).splitlines())) == 25
-    values = np.full((game.size, game.size), 0.46)
-    values[0, 4] = 1.0
-    first, *rows, _ = values_narrow(game.board, values).splitlines()
-    assert first == narrow[0]
-    assert rows[-1][7] == "9"
-    assert "4" in rows[0]
-    values[0, 4] = -0.3  # of a linear V
-    assert values_narrow(game.board, values).splitlines()[-2][7] == "0"
-    assert "-" not in values_text(game.board, values)
 
 
 def test_board_text_in_unicode(game: Game) -> None:
@@ -107,47 +83,6 @@ def test_board_svg_shows_values(game: Game) -> None:
         ("15", "65", "#cd322d", "1.000"),
         ("5", "5", "#285ac8", "0.500"),
     ]
-
-
-COLORED = """\
-    A B C D E F G
-  7 ┌─┬─┬─┬─┬─┬─●  7
-  6 ├─┼─┼─┼─┼─┼─┤  6
-  5 ├─┼─╋─┼─╋─┼─┤  5
-  4 ├─┼─┼(●)┼─┼─┤  4
-  3 ├─┼─●─┼─╋─┼─┤  3
-  2 ├─┼─┼─┼─┼─┼─┤  2
-  1 ●─┴─┴─┴─┴─┴─┘  1
-    A B C D E F G"""
-
-
-def without_colors(text: str) -> list[str]:
-    return re.sub("\033\\[[0-9;]*m", "", text).splitlines()
-
-
-def test_board_ansi(game: Game) -> None:
-    text = board_ansi(game.board, game.last_move)
-    plain = without_colors(text)
-    assert [line.rstrip() for line in plain] == COLORED.splitlines()
-    assert {len(line) for line in plain} == {21}  # the wood is a rectangle
-    black, white, red = "\033[38;5;16m●", "\033[38;5;231m●", "\033[38;5;160m"
-    assert text.count(black) == text.count(white) == 2
-    lines = text.splitlines()
-    assert black in lines[5]
-    assert white in lines[1]
-    assert f"{red}({white}{red})" in lines[4]
-    assert all(line.startswith("\033[48;5;179") and line.endswith("\033[0m") for line in lines)
-    assert "(" not in board_ansi(game.board)
-    assert "(" not in board_ansi(game.board, PASS)
-
-
-@pytest.mark.parametrize("size", [5, 9, 19])
-def test_colored_boards_are_rectangles(size: int) -> None:
-    lines = without_colors(board_ansi(Game(size).board))
-    assert {len(line) for line in lines} == {2 * size + 7}
-    assert len(lines) == size + 2
-    assert lines[1].startswith(f" {size:2} ┌─")
-    assert lines[1].endswith(f"─┐ {size:2} ")
 
 
 def test_large_boards_keep_their_columns() -> None:

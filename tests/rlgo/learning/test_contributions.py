@@ -16,7 +16,7 @@ from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE
 from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game
-from rlgo.learning.contributions import changes, contributions, logit_of, strongest, value_of, whole
+from rlgo.learning.contributions import changes, contributions, logit_of, strongest, value_of
 from rlgo.learning.value import ValueFunction
 
 FEATURES = [((1, 2, 3), "LI+LD"), ((2, 3), "LI"), ((3,), "LD"), ((1, 3), "inversion"), ((1, 2), "none")]
@@ -105,22 +105,11 @@ def test_a_capture_changes_the_windows_over_the_stones_taken():
     assert changes(weights, game.board, unchanged.board) == []
 
 
-def test_whole_windows_and_the_strongest_of_them():
-    weights = random_weights((1, 2, 3), "LI+LD")
-    windows = contributions(weights, random_game(10, 2).board)
-    merged = whole(windows)
-    assert len(merged) == len(weights.features.windows)
-    assert {w.kind for w in merged} == {"LI+LD"}
-    assert logit_of(merged) == pytest.approx(logit_of(windows))
-    top = strongest(merged, 5)
-    assert [abs(w.weight) for w in top] == sorted((abs(w.weight) for w in merged), reverse=True)[:5]
+def test_the_strongest_windows():
+    windows = contributions(random_weights((1, 2, 3), "LI+LD"), random_game(10, 2).board)
+    top = strongest(windows, 5)
+    assert [abs(w.weight) for w in top] == sorted((abs(w.weight) for w in windows), reverse=True)[:5]
     assert strongest([w for w in windows if not w.weight], 5) == []
-
-
-def test_the_turned_forms_of_a_picture_stay_apart():
-    features = make_features(SIZE, (), "LI", (".x/xx",), "LI+LD")
-    windows = contributions(Weights(features, random_theta(features, 1)), random_game(10, 2).board)
-    assert len(whole(windows)) == len(features.windows) == 4 * (SIZE - 1) ** 2
 
 
 def test_another_board_size_is_refused():

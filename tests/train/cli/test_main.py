@@ -38,7 +38,6 @@ LOADED = f"import sys; print([m for m in {HEAVY} if m in sys.modules], file=sys.
     "code",
     [
         "import train.cli.main",
-        "import rlgo.play.gtp.streams",
         "from train.cli.main import main; main(['--version'])",
         "from train.cli.main import main; main(['--help'])",
         "from train.cli.main import main; main(['match', '--help'])",
@@ -102,6 +101,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["analyze", "x.sgf", "--game", "--sgf", "a", "--json", "a"], "--json a: expected another file than --sgf"),
         (["analyze", "x.json", "--json", "x.json"], "--json x.json: expected another file than POSITION.sgf"),
         (["compile", "random", "rndom"], "unknown player rndom; "),
+        (["play", "--size", "9", "--quiet"], "play --quiet is gone: "),
         (["cgos", "--config", "x"], "cgos is gone: the server's own client runs `rlgo gtp --all-alive`"),
         (["--verson"], "no such option: --verson"),
         (["train", "--sett", "a.b=1"], "no such option: --sett"),

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sgfmill import sgf
@@ -17,8 +15,7 @@ from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game
 from rlgo.play.player import Candidate, Player, RandomPlayer
 from train.cli.main import main
-from train.play.analysis_pictures import curve_picture
-from train.play.curve import Curve, Step, curve_of
+from train.play.curve import curve_of
 
 VALUES = [0.5, 0.6, 0.55, 0.2, 0.25, 0.9, 0.85]
 
@@ -97,28 +94,16 @@ def test_a_player_without_an_opinion() -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = tmp_path / "game.sgf"
     record.write_text("(;SZ[9];B[ee];W[aa];B[ba];W[ii];B[ab])")
-    picture, data = tmp_path / "curve.png", tmp_path / "curve.json"
-    command = ["analyze", str(record), "--game", "--player", "greedy", "--json", str(data), "--png", str(picture)]
+    data = tmp_path / "curve.json"
+    command = ["analyze", str(record), "--game", "--player", "greedy", "--json", str(data)]
     assert main(command) == 0
     out = capsys.readouterr().out
     assert out.startswith("5 moves, as greedy sees them")
     found = json.loads(data.read_text("utf-8"))
     assert [move["vertex"] for move in found["moves"]] == ["E5", "A9", "B9", "J1", "A8"]
     assert all(0 < move["value"] < 1 for move in found["moves"])
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-def test_names_in_the_picture_do_not_touch(monkeypatch: pytest.MonkeyPatch) -> None:
-    figures: list[Any] = []
-    monkeypatch.setattr("train.play.analysis_pictures.save_figure", lambda figure, _: figures.append(figure))
-    swings = [0.34, 0.5, 0.3, 0.59, 0.34, 0.52, 0.4, 0.89, 0.7, 0.89, 0.2, 0.8]  # each move is a turning point
-    e5 = from_vertex("E5", 9)
-    steps = [Step(WHITE if i % 2 else BLACK, e5, (swings + [1.0] * 80)[i], e5) for i in range(90)]
-    curve_picture("x.png", Curve(Game(9), "someone", 0.5, steps), top=20)
-    figures[0].draw_without_rendering()
-    names = [text.get_window_extent() for text in figures[0].axes[0].texts]
-    assert len(names) == len(swings)
-    assert not any(a.overlaps(b) for a, b in combinations(names, 2))
+    assert main([*command, "--png", "curve.png"]) == 2
+    assert "--png has no effect with --game" in capsys.readouterr().err
 
 
 def test_the_record_gets_the_analysis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

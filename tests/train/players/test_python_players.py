@@ -1,9 +1,8 @@
-"""Players in Python, by `module:Class` and by entry points."""
+"""Players in Python, by `module:Class`."""
 
 from __future__ import annotations
 
 import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -63,7 +62,6 @@ def module(tmp_path, monkeypatch):
     python_players._keys_of.cache_clear()
     yield
     python_players._keys_of.cache_clear()
-    python_players.entry_point_names.cache_clear()
     for name in ("some_players", "broken_players", "needing_players"):
         sys.modules.pop(name, None)
 
@@ -97,14 +95,6 @@ def test_it_is_listed():
 def test_a_file_may_name_it(tmp_path):
     (tmp_path / "mine.toml").write_text('player = "some_players:First"\nskip = 4\n')
     assert make_player(str(tmp_path / "mine.toml"), 5).given[0] == 4
-
-
-def test_another_package_names_its_players(monkeypatch):
-    entry = EntryPoint("foreign", "some_players:First", "rlgo.players")
-    monkeypatch.setattr(python_players, "entry_points", lambda **_: (entry,))
-    python_players.entry_point_names.cache_clear()
-    assert make_player("foreign,skip=1", 5).given[0] == 1
-    assert "foreign" in players_text()
 
 
 @pytest.mark.parametrize(

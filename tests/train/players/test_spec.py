@@ -58,7 +58,7 @@ def test_a_file_may_write_counts_as_floats(tmp_path):
     file.write_text('player = "td_search"\nsims = 1e3\nmax_moves = 1_0\n')
     assert parse_spec(str(file)).values == {"simulations": 1_000, "max_moves": 10}
     file.write_text('player = "td_search"\nsims = 1.5\n')
-    with pytest.raises(RlgoError, match=r"sims = 1.5: expected an integer from 1 to .*, found a float$"):
+    with pytest.raises(RlgoError, match=r"sims = 1.5: expected an integer from 1 to .*$"):
         parse_spec(str(file))
 
 
@@ -84,8 +84,8 @@ def test_a_spec_from_a_file(tmp_path):
             'player = "td_search"\nsims = 0',
             "player td_search: sims = 0: expected an integer from 1 to 1,000,000,000, or none",
         ),
-        ('player = "td_search"\nepsilon = "x"', 'epsilon = "x": expected a number from 0 to 1, found a string'),
-        ('player = "td_search"\nreset = 1', "reset = 1: expected on or off, in a file true or false, found an integer"),
+        ('player = "td_search"\nepsilon = "x"', 'epsilon = "x": expected a number from 0 to 1'),
+        ('player = "td_search"\nreset = 1', "reset = 1: expected on or off, in a file true or false"),
         ('player = "td_search"\nT = 1\npolicy_plies = 2', "policy_plies cannot be combined with T: same key"),
         ("player = ", "not valid TOML"),
     ],

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 from urllib.parse import quote
 
 from rlgo.base.errors import RlgoError
@@ -403,7 +403,7 @@ def _analysis_of(e: Experiment, results: Path) -> Analysis:
     return analysis
 
 
-def overview(out: str | Path, results: Path | None = None, stream: TextIO | None = None) -> str:
+def overview(out: str | Path, results: Path | None = None) -> str:
     """Return a table of the experiments: which results ship with rlgo, which are the user's own, and the subject.
 
     It lists those that ship with rlgo, and the user's own that have results, with their files.
@@ -412,7 +412,6 @@ def overview(out: str | Path, results: Path | None = None, stream: TextIO | None
     ----------
     out : the working folder, which is searched for results at all scales
     results : another folder of results, instead of those below `out`
-    stream : where it will be printed, see `console.table`
     """
     found = own_results(out) if results is None else results_in(results)
     by_name: dict[str, list[ResultsFile]] = {}
@@ -427,4 +426,4 @@ def overview(out: str | Path, results: Path | None = None, stream: TextIO | None
     for name, files in by_name.items():
         path = os.path.normpath(files[0].folder / files[0].header.get("file", ""))
         rows.append((name, "none", "; ".join(map(str, files)), f"your own: {path}"))
-    return table(("experiment", "shipped results", "your results", "about"), rows, stream=stream)
+    return table(("experiment", "shipped results", "your results", "about"), rows)

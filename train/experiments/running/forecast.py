@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TextIO
 
 from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
@@ -329,11 +328,8 @@ def slowness_of_learning(e: Experiment, recorded: Analysis | None) -> float:
 # ---------------------------------------------------------------------------------------------
 
 
-def plan_text(plan: ExperimentPlan, stream: TextIO | None = None) -> str:
-    """Return what a part of an experiment can decide, as a table with a sentence before it.
-
-    stream : where it will be printed, see `console.table`
-    """
+def plan_text(plan: ExperimentPlan) -> str:
+    """Return what a part of an experiment can decide, as a table with a sentence before it."""
     e, found, minutes, slowness = plan.experiment, plan.claims, plan.minutes, plan.slowness
     decided = sum(f.is_decided for f in found)
     part = f"{e.minutes:g} minutes" if e.minutes else f"scale {e.scale:g}"
@@ -347,7 +343,7 @@ def plan_text(plan: ExperimentPlan, stream: TextIO | None = None) -> str:
         return f"{e.name}, {part}{time}{speed}: it has no claims."
     rows = [_row(f) for f in found]
     ends = " The end of a run is that of a shorter one." if e.runs and e.scale < 1 else ""
-    return f"{head}\n\n{table(_HEAD, rows, stream=stream)}\n\n{_NOTE}{ends}"
+    return f"{head}\n\n{table(_HEAD, rows)}\n\n{_NOTE}{ends}"
 
 
 _HEAD = ("claim", "expected", "recorded", "games", "interval", "minutes", "this will", "what would decide it")

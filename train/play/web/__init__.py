@@ -7,7 +7,7 @@ A request travels `server.guard` → `server.socket` (or `server.endpoints`) →
 - `messages`: the page's requests, validated (`requests`), and positions and values as it gets them. The types of all
   messages to the page are in `page/src/types.ts`.
 - `access`: the player specs and files that a request may use.
-- `searching`: searches in threads, which take turns and report while they run.
+- `searching`: searches in threads, which report while they run.
 - `tab`: a browser tab, with its game, its searches and its reviews. Start reading at `tab.Tab.handle`.
 - `server`: access by token, the WebSocket, HTTP, the process. Start reading at `app.create_app`.
 

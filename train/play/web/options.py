@@ -33,7 +33,6 @@ class Options(NamedTuple):
     size, komi : board size and komi of the first game
     host : the address that the server is bound to, or the name that it is known by
     weights, sgf : folders whose weight files and game records the page may use; saved records go to the first of `sgf`
-    tensorboard : the address of a TensorBoard that shows the runs, for links
     limits : see `Limits`
     """
 
@@ -43,5 +42,4 @@ class Options(NamedTuple):
     host: str = "127.0.0.1"
     weights: tuple[Path, ...] = ()
     sgf: tuple[Path, ...] = ()
-    tensorboard: str | None = None
     limits: Limits = Limits()

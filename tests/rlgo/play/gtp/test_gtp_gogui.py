@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 from gtp_controller import Controller, Scripted, Thinker
 
-from rlgo.features.shapes import make_features
-from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK, PASS, WHITE
-from rlgo.learning.value import ValueFunction
-from rlgo.play.player import GreedyPlayer
 
 
 def test_maps_for_gogui() -> None:
@@ -65,26 +59,6 @@ def test_the_variation_is_that_of_the_side_and_the_stones_that_were_searched() -
     assert gtp.ok("rlgo-variation").startswith("VAR w A1 b B1\n")
     gtp.ok("gogui-setup b D4")
     assert gtp.ok("rlgo-variation") == "TEXT nothing has been searched here"
-
-
-def test_the_strongest_shapes_of_a_position() -> None:
-    """One stone of known weight: alone, and as part of each 2x2 window."""
-    features = make_features(5, (1, 2), "none")
-    theta = np.zeros(features.n_weights + 1, np.float32)
-    gtp = Controller(GreedyPlayer(ValueFunction(Weights(features, theta)), 1), size=5)
-    gtp.ok("play b C3")
-    assert gtp.ok("rlgo-shapes") == "no shape of this position has a weight"
-    found = ((w, *features.shape_of(w)[1:]) for w in range(1, features.n_weights))
-    shapes = {(row, col, cells.tobytes()): w for w, row, col, cells in found}
-    theta[shapes[2, 2, bytes([1])]] = 0.5
-    theta[shapes[1, 2, bytes([0, 0, 1, 0])]] = -0.75
-    theta[shapes[0, 0, bytes([1])]] = 9  # elsewhere
-    gtp = Controller(GreedyPlayer(ValueFunction(Weights(features, theta)), 1), size=5)
-    gtp.ok("play b C3")
-    found = gtp.ok("rlgo-shapes")
-    assert re.sub(" +", " ", found) == "\nX .\n. . X\n-0.750 C2 +0.500 C3"
-    assert "string/Strongest shapes/rlgo-shapes" in gtp.ok("gogui-analyze_commands")
-    assert Controller().fail("rlgo-shapes") == "scripted has no weights"
 
 
 def test_ownership_is_a_board_of_numbers() -> None:

@@ -92,17 +92,6 @@ def test_a_search_chooses_and_does_not_play() -> None:
     assert gtp.game.moves == []
 
 
-def test_what_is_known_without_a_search() -> None:
-    gtp = engine()
-    words = gtp.ok("kata-raw-nn 0").split()
-    size = gtp.game.size
-    assert float(words[words.index("whiteWin") + 1]) + float(words[words.index("whiteLoss") + 1]) == pytest.approx(1)
-    owners = [float(x) for x in words[words.index("whiteOwnership") + 1 :]]
-    assert len(owners) == size * size
-    policy = [float(x) for x in words[words.index("policy") + 1 : words.index("policyPass")]]
-    assert sum(policy) + float(words[words.index("policyPass") + 1]) == pytest.approx(1, abs=1e-3)
-
-
 # --- the analysis protocol ---
 
 

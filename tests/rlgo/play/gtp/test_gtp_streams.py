@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from gtp_controller import ANSWER, Scripted, Thinker, random_line
 
+from rlgo.base.errors import RlgoError
 from rlgo.go.board import WHITE
 from rlgo.play.gtp import GtpEngine, run
 from rlgo.play.player import RandomPlayer
@@ -193,3 +194,58 @@ def test_nobody_ponders_after_the_end() -> None:
     engine.handle("play w pass")
     engine.handle("genmove b")
     engine.ponder(lambda: True)
+
+
+# ---------------------------------------------------------------------------------------------
+# Before the player is ready
+# ---------------------------------------------------------------------------------------------
+
+
+class Sink(io.BytesIO):
+    """Sets an event at its second answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached = threading.Event()
+
+    def flush(self) -> None:
+        if len(self.answers) == 2:
+            self.reached.set()
+
+    @property
+    def answers(self) -> list[str]:
+        return self.getvalue().decode().split("\n\n")[:-1]
+
+
+class Slow(Scripted):
+    """Gets ready at the second answer."""
+
+    def __init__(self, sink: Sink, error: str = "") -> None:
+        super().__init__("C4")
+        self.sink, self.error, self.is_ready = sink, error, threading.Event()
+
+    def warm_up(self) -> None:
+        assert self.sink.reached.wait(60), f"only {self.sink.answers} came before the player was ready"
+        if self.error:
+            raise RlgoError(self.error)
+        self.is_ready.set()
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [("genmove w", "= C4"), ("time_settings 60 0 0", "="), ("time_left b 60 0", "="), ("kgs-time_settings none", "=")],
+)
+def test_only_what_needs_the_player_waits_for_it(line: str, answer: str) -> None:
+    sink = Sink()
+    player = Slow(sink)
+    run(GtpEngine(player, 5, ready=lambda _: None), io.BytesIO(f"play b C3\nlist_stones b\n{line}\n".encode()), sink)
+    assert player.is_ready.is_set()
+    assert sink.answers == ["=", "= C3", answer]
+
+
+def test_a_player_that_does_not_get_ready_plays_no_move() -> None:
+    sink, errors = Sink(), list[BaseException | None]()
+    engine = GtpEngine(Slow(sink, "broken"), 5, ready=errors.append)
+    run(engine, io.BytesIO(b"play b C3\nlist_stones b\ngenmove w\ngenmove w\n"), sink)
+    assert sink.answers == ["=", "= C3", "? broken", "? broken"]
+    assert [str(error) for error in errors] == ["broken"]

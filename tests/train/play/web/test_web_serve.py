@@ -69,7 +69,7 @@ def test_an_address_that_is_taken():
         (["--sgf", "nowhere"], "nowhere: expected a folder"),
         (["--runs", "nowhere"], "nowhere: expected a folder of training runs"),
         (["--port", "99999"], "--port 99999: expected an integer from 0 to 65,535"),
-        (["--tensorboard", "foo"], "--tensorboard foo: expected an address such as http://localhost:6006"),
+        (["--tensorboard", "foo"], "web --tensorboard is gone: "),
         (["--host", ""], "--host '': there is no such host"),
         (["--host", "a" * 64], "there is no such host"),
         (["--host", "ü" * 64], "there is no such host"),

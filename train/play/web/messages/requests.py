@@ -193,13 +193,6 @@ class Stop(Request):
     role: Role | None = None
 
 
-class Watch(Request):
-    """Send `search` messages while searches run, or only their results."""
-
-    type: Literal["watch"]
-    on: bool = True
-
-
 class Frames(Request):
     """Ask for the curve of the last search."""
 
@@ -217,7 +210,7 @@ class Frame(Request):
 
 AnyRequest = (
     New | Seats | Play | Command | Undo | Goto | Load | Save | Branch | Remove | Name | Comment | Review
-    | ShowOwnership | Search | Stop | Watch | Frames | Frame
+    | ShowOwnership | Search | Stop | Frames | Frame
 )  # fmt: skip
 REQUESTS: TypeAdapter[AnyRequest] = TypeAdapter(Annotated[AnyRequest, Field(discriminator="type")])
 

@@ -1,1 +1,1 @@
-"""Searches in threads of their own, which take turns on the cores and report while they run."""
+"""Searches in threads of their own, which report while they run."""

@@ -22,10 +22,9 @@ from rlgo.play.session import GameSession
 from train.play.web.access.specs import Specs
 from train.play.web.options import Limits
 from train.play.web.searching.threads import Workers
-from train.play.web.searching.turns import Turn, Turns
 from train.play.web.searching.watch import Subject, Watch
 
-STATES = ("idle", "preparing", "waiting", "searching")
+STATES = ("idle", "preparing", "searching")
 
 
 class Shared:
@@ -34,12 +33,12 @@ class Shared:
     Attributes
     ----------
     specs : makes players
-    limits, turns : see `options.Limits` and `turns.Turns`
+    limits : see `options.Limits`
     player_slots : each live player takes one
     """
 
-    def __init__(self, specs: Specs, limits: Limits, turns: Turns) -> None:
-        self.specs, self.limits, self.turns = specs, limits, turns
+    def __init__(self, specs: Specs, limits: Limits) -> None:
+        self.specs, self.limits = specs, limits
         self.player_slots = threading.BoundedSemaphore(limits.players)
 
 
@@ -101,7 +100,6 @@ class Searcher:
         self._session: GameSession | None = None
         self._made: tuple[Any, ...] = ()  # spec and board size of the session's player
         self._game_number: int | None = None
-        self._is_watched = True
         self.last: Watch | None = None  # of the last search, or of the one that runs
 
     @property
@@ -133,12 +131,6 @@ class Searcher:
             if self._job is not None:
                 self._job.cancel()
                 self._job = None
-
-    def watch(self, on: bool) -> None:
-        """Switch taking and sending frames on or off."""
-        self._is_watched = on
-        if self.last is not None:
-            self.last.is_on = on
 
     def clock_left(self, color: int, game_number: int) -> tuple[float, int] | None:
         """Return what the player has left on its clock, (seconds, stones); None without a clock in this game."""
@@ -181,20 +173,18 @@ class Searcher:
         session = self._session_of(job)
         session.follow(job.game)
         subject = Subject(self.role, job.number, job.spec, session.game.copy())
-        self._listener.state_changed("waiting")
-        with Turn(self._shared.turns, lambda: job.is_ended) as turn:
-            watch = Watch(subject, session.player, self._send_frame, self._shared.limits.frames)
-            watch.is_on, watch.so_far = self._is_watched, self._listener.so_far
-            self.last = watch
-            self._listener.state_changed("searching")
-            session.stop = self._stop_of(job, watch, turn)
-            move = session.genmove() if job.plays else session.suggest()
+        watch = Watch(subject, session.player, self._send_frame, self._shared.limits.frames)
+        watch.is_on, watch.so_far = self.role != "review", self._listener.so_far
+        self.last = watch
+        self._listener.state_changed("searching")
+        session.stop = self._stop_of(job, watch)
+        move = session.genmove() if job.plays else session.suggest()
         if job.is_cancelled:
             return
         self._listener.send(json.dumps(watch.finish(move)), None)
         self._listener.done(job, move)
 
-    def _stop_of(self, job: Job, watch: Watch, turn: Turn) -> Callable[[], bool]:
+    def _stop_of(self, job: Job, watch: Watch) -> Callable[[], bool]:
         """Return the function that stops the search; it is called between two slices."""
         most = self._shared.limits.seconds
         ends = time.monotonic() + min(most, job.seconds or most)
@@ -203,7 +193,6 @@ class Searcher:
             if job.is_ended or time.monotonic() >= ends:
                 return True
             watch.look()
-            turn.offer()
             return job.is_ended
 
         return stop

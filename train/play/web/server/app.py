@@ -24,12 +24,10 @@ from train.play.web.access.specs import Specs
 from train.play.web.messages.requests import MalformedError
 from train.play.web.options import Options
 from train.play.web.searching.searcher import Shared
-from train.play.web.searching.turns import Turns
-from train.play.web.server.endpoints import BusyError, Endpoints, RunSource
+from train.play.web.server.endpoints import Endpoints, RunSource
 from train.play.web.server.guard import Guard
 from train.play.web.server.socket import TRY_LATER, serve_tab
 from train.play.web.tab.tab import Tab
-from train.provenance import processors
 
 STATIC = Path(__file__).parents[1] / "static"
 
@@ -53,7 +51,7 @@ def create_app(options: Options, token: str, runs: RunSource | None = None) -> A
     weights, records = WeightFiles(options.weights), Records(options.sgf)
     specs = Specs(options, weights)
     specs.check(options.player, options.size)
-    shared = Shared(specs, options.limits, Turns(processors()))
+    shared = Shared(specs, options.limits)
     endpoints = Endpoints(options, weights, records, runs)
     app = Starlette(
         routes=[
@@ -99,7 +97,7 @@ def _http_error(_: Request, error: Exception) -> Response:
 
 
 def _error(_: Request, error: Exception) -> Response:
-    status = 422 if isinstance(error, MalformedError) else 503 if isinstance(error, BusyError) else 400
+    status = 422 if isinstance(error, MalformedError) else 400
     return JSONResponse({"error": str(error)}, status)
 
 

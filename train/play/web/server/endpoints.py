@@ -6,7 +6,6 @@ Start reading at `Endpoints.routes`. Answers are computed in worker threads, a f
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
@@ -44,26 +43,6 @@ class RunSource(Protocol):
         ...
 
 
-class BusyError(RlgoError):
-    """Too many requests compute at the same time."""
-
-
-class _Pool:
-    """Threads that compute answers: `n` at a time, while three times as many wait."""
-
-    def __init__(self, name: str, n: int) -> None:
-        self._workers = Workers(name, n)
-        self._slots = threading.BoundedSemaphore(4 * n)
-
-    async def compute(self, function: Callable[[], _Json]) -> _Json:
-        """Run a function in a thread. BusyError if many are waiting."""
-        if not self._slots.acquire(blocking=False):
-            raise BusyError("the server is busy: try again")
-        future = self._workers.submit(function)
-        future.add_done_callback(lambda _: self._slots.release())
-        return await asyncio.wrap_future(future)
-
-
 class Endpoints:
     """The answers to HTTP requests.
 
@@ -82,7 +61,7 @@ class Endpoints:
         runs: RunSource | None,
     ) -> None:
         self._options, self._weights, self._records, self._runs = options, weights, records, runs
-        self._pool = _Pool("http", options.limits.analyses)
+        self._workers = Workers("http", options.limits.analyses)
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -90,7 +69,7 @@ class Endpoints:
             "/api/players": lambda _: {"players": players_menu()},
             "/api/weights": lambda _: self._list_weights(),
             "/api/sgf": lambda _: {"files": self._records.list()},
-            "/api/runs": lambda _: self._need_runs().describe() | {"tensorboard": self._options.tensorboard},
+            "/api/runs": lambda _: self._need_runs().describe(),
             "/api/runs/curves": self._curves,
             "/api/runs/shapes": self._shapes,
         }
@@ -105,14 +84,14 @@ class Endpoints:
 
     def _get(self, answer: Callable[[Request], _Json]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
-            return JSONResponse(await self._pool.compute(lambda: answer(request)))
+            return JSONResponse(await asyncio.wrap_future(self._workers.submit(lambda: answer(request))))
 
         return endpoint
 
     def _post(self, model: type[ask.Model], answer: Callable[[Any], _Json]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             body = ask.read_body(model, await request.body())
-            return JSONResponse(await self._pool.compute(lambda: answer(body)))
+            return JSONResponse(await asyncio.wrap_future(self._workers.submit(lambda: answer(body))))
 
         return endpoint
 

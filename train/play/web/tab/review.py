@@ -1,6 +1,6 @@
 """A review: every position of a line is searched, one after another, and the result goes into the record.
 
-Start reading at `Review.take`. The tab starts the searches, so that they share the processor with all others.
+Start reading at `Review.take`. The tab starts the searches.
 """
 
 from __future__ import annotations

@@ -42,7 +42,6 @@ class Searches:
         self._shared, self._send, self._done, self._so_far, self._reviewed = shared, send, done, so_far, reviewed
         self._searchers: dict[str, Searcher] = {}
         self._states: dict[str, tuple[str, str]] = {}  # role and state of each of them
-        self._is_watched = True
         self._n = 0  # searches so far
 
     def start(self, key: str, spec: str, game: Game, **settings: Any) -> None:
@@ -63,12 +62,6 @@ class Searches:
         """End the searches of a role, or all, with the best moves so far."""
         for searcher in self._of_role(role):
             searcher.end()
-
-    def watch(self, on: bool) -> None:
-        """Send statistics while searches run, or only at their end."""
-        self._is_watched = on
-        for searcher in self._searchers.values():
-            searcher.watch(on and searcher.role != "review")
 
     def clock_left(self, game_number: int, color: int) -> tuple[float, int] | None:
         """Return what the engine of a colour has left on its clock; None without a clock in this game."""
@@ -109,11 +102,8 @@ class Searches:
             role = "game" if key in COLORS else key
             send = self._reviewed if role == "review" else self._send
             so_far = self._so_far if role in ("game", "analysis") else None
-            searcher = Searcher(
-                role, self._shared, Listener(send, partial(self._send_state, key, role), self._done, so_far)
-            )
-            searcher.watch(self._is_watched and role != "review")
-            self._searchers[key] = searcher
+            listener = Listener(send, partial(self._send_state, key, role), self._done, so_far)
+            self._searchers[key] = Searcher(role, self._shared, listener)
         return self._searchers[key]
 
     def _of_role(self, role: str | None) -> list[Searcher]:

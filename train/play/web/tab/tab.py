@@ -87,7 +87,6 @@ class Tab:
             "ownership": self._show_ownership,
             "search": self._search,
             "stop": self._stop,
-            "watch": lambda request: self._searches.watch(request.on),
             "frames": lambda request: self._searches.curve(request.role),
             "frame": lambda request: self._searches.frame(request.role, request.index),
         }
@@ -105,7 +104,6 @@ class Tab:
             "limits": options.limits._asdict(),
             "has_runs": self._has_runs,
             "has_sgf": bool(self._records.folders),
-            "tensorboard": options.tensorboard,
         }
         self._send(json.dumps(hello), None)
         self._send(json.dumps({"type": "state", "role": "game", "doing": "preparing"}), None)  # the rules may compile

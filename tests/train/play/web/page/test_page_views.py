@@ -182,7 +182,7 @@ def test_runs_are_laid_over_one_another(page):
     run = {"state": "finished", "reason": "", "games": 100, "of": 100, "games_per_s": 5.0, "elo": 1000.0, "size": 9,
            "features": "1 LI", "resume": ""}  # fmt: skip
     all_ = [{**run, "name": f"run{i}", "started": f"2026-01-0{i}T00:00:00"} for i in range(1, 7)]
-    page.route("**/api/runs", lambda route: route.fulfill(json={"folder": "runs", "tensorboard": None, "runs": all_}))
+    page.route("**/api/runs", lambda route: route.fulfill(json={"folder": "runs", "runs": all_}))
 
     def curves(route) -> None:
         name = re.search("run=(run.)", route.request.url)[1]

@@ -116,7 +116,7 @@ function statusText(): string {
   if (!now) return "Connecting …";
   const engine = doing.value.game;
   if (engine === "preparing" && !table.isHumanTurn.value) return "Preparing the engine; the first time can take a minute …";
-  if (engine === "searching" || engine === "waiting") return `${capital(now.to_play)} is thinking …`;
+  if (engine === "searching") return `${capital(now.to_play)} is thinking …`;
   if (now.at < now.moves.length) return `After move ${now.at} of ${now.moves.length}`;
   return `${capital(now.to_play)} to play${now.paused ? " (paused)" : ""}`;
 }

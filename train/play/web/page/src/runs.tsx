@@ -97,24 +97,13 @@ export function RunsView(): JSX.Element {
       <section class="card wide" aria-label="Training runs">
         <div class="row spread">
           <h2>Training runs{runs.value ? ` in ${runs.value.folder}` : ""}</h2>
-          <TensorBoard />
+          <span class="muted">More curves: make tensorboard</span>
         </div>
         <RunTable />
       </section>
       {hasRuns && <RunCurves />}
       <ShapesCard />
     </div>
-  );
-}
-
-function TensorBoard(): JSX.Element {
-  const address = runs.value?.tensorboard ?? hello.value?.tensorboard ?? null;
-  return address ? (
-    <a href={address} target="_blank" rel="noreferrer">
-      Open TensorBoard
-    </a>
-  ) : (
-    <span class="muted">More curves: make tensorboard</span>
   );
 }
 

@@ -12,7 +12,6 @@ export interface Hello {
   limits: { seconds: number; memory_mb: number; message_bytes: number; frames: number };
   has_runs: boolean;
   has_sgf: boolean;
-  tensorboard: string | null;
 }
 
 export type Stones = Record<ColorName, string[]>;
@@ -100,7 +99,7 @@ export interface Ownership {
 }
 
 export type Role = "game" | "analysis" | "a" | "b" | "review";
-export type Doing = "preparing" | "waiting" | "searching" | "idle";
+export type Doing = "preparing" | "searching" | "idle";
 
 export interface State {
   type: "state";
@@ -264,7 +263,6 @@ export interface Run {
 
 export interface Runs {
   folder: string;
-  tensorboard: string | null;
   runs: Run[];
 }
 

@@ -173,7 +173,6 @@ const bytesText = (search: Search | null): string | undefined => (search?.bytes 
 function describeSearch(search: Search | null): string {
   const state = doing.value[role.value];
   if (state === "preparing") return "Preparing the player; it is compiled on first use …";
-  if (state === "waiting") return "Other tabs are searching: this one waits for its turn …";
   if (!search) return "Choose a player and search, or let an engine move in Play.";
   if (!isCurrent.value) return `The last search was after move ${search.at}.`;
   return `${capital(search.to_play)} to play after move ${search.at}; ${search.player}`;

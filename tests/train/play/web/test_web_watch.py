@@ -1,4 +1,4 @@
-"""Fair shares, frames and threads, with clocks set by the tests."""
+"""Frames and threads, with clocks set by the tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from web_tools import check_fields
 from rlgo.go.game import Game
 from rlgo.play.player import Player, SearchStatistics
 from train.play.web.searching.threads import Workers
-from train.play.web.searching.turns import Turn, Turns
 from train.play.web.searching.watch import SEND_SECONDS, Subject, Watch
 
 
@@ -25,68 +24,6 @@ class Clock:
     def __call__(self) -> float:
         self.now += self.step
         return self.now
-
-
-@pytest.mark.parametrize("places", [1, 2, 3])
-def test_searches_take_turns(places):
-    turns, n, rounds = Turns(places, quantum=0.0), 7, 60
-    order: list[int] = []
-    most = []
-    all_there = threading.Event()
-
-    def search(i: int) -> None:
-        with Turn(turns, lambda: False) as turn:
-            all_there.wait(10)
-            for _ in range(rounds):
-                order.append(i)
-                most.append(len(turns.running))
-                turn.offer()
-
-    threads = [threading.Thread(target=search, args=(i,)) for i in range(n)]
-    for thread in threads:
-        thread.start()
-    with turns.changed:
-        turns.changed.wait_for(lambda: len(turns.waiting) == n - places, 10)
-    all_there.set()
-    for thread in threads:
-        thread.join()
-    assert max(most) <= places
-    assert sorted(order) == sorted([*range(n)] * rounds)
-    if places == 1:  # with more of them, the system may hold one search back while the others go on
-        assert order == order[:n] * rounds
-
-
-def test_a_turn_lasts_its_quantum():
-    clock = Clock()
-    turns = Turns(1, quantum=0.5, clock=clock)
-    got = threading.Event()
-
-    def wait_for_a_turn() -> None:
-        with Turn(turns, lambda: False):
-            got.set()
-
-    with Turn(turns, lambda: False) as turn:
-        other = threading.Thread(target=wait_for_a_turn)
-        other.start()
-        with turns.changed:
-            turns.changed.wait_for(lambda: turns.waiting, 10)
-        turn.offer()
-        assert not got.is_set()
-        clock.now += 0.5
-        turn.offer()
-        assert got.is_set()
-    other.join()
-    assert not turns.running
-    assert not turns.waiting
-
-
-def test_nobody_waits_alone_and_who_is_over_waits_no_longer():
-    turns = Turns(1, quantum=0.0)
-    with Turn(turns, lambda: False) as first:
-        first.offer()
-        with Turn(turns, lambda: True):  # ended before its turn came
-            assert len(turns.running) == 2
-    assert not turns.running
 
 
 # ---------------------------------------------------------------------------------------------
