@@ -71,7 +71,6 @@ STRESS_TEST = StressTest(
             "games": Variant(write_collection, collected),
             "match --fast": command("match", "greedy,weights=a.npz", "random", "--size=5", "--fast", "--games=10_000"),
             "eval": command("eval", "a.npz", "b.npz", "--games=4_000"),
-            "compare": command("compare", "a.npz", "b.npz", "--games=10_000"),
         },
         numbers=(signal.SIGINT, signal.SIGTERM),
     ),

@@ -8,10 +8,8 @@ which process plays a game, or when.
 from __future__ import annotations
 
 import contextlib
-import functools
 import multiprocessing
 import os
-import re
 import signal
 import sys
 import time
@@ -291,7 +289,6 @@ class ProcessPool(GamePool):
         """Start n processes."""
         self._context = multiprocessing.get_context("spawn")  # not forked: this process may have threads
         self.places = n
-        self._imports_main = _is_guarded(getattr(sys.modules["__main__"], "__file__", None))
         self._workers = [self._spawn() for _ in range(n)]
 
     @property
@@ -302,8 +299,7 @@ class ProcessPool(GamePool):
     def _spawn(self) -> tuple[Any, Connection]:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs, os.environ.get(_SAFE_PATH)), daemon=True)
-        main = contextlib.nullcontext() if self._imports_main else _without_main()
-        with main, _environment(_SAFE_PATH, "1"), _without_interrupts():
+        with _without_main(), _environment(_SAFE_PATH, "1"), _without_interrupts():
             process.start()
         theirs.close()
         return process, ours
@@ -349,35 +345,20 @@ class ProcessPool(GamePool):
                     process.kill()
 
 
-@functools.cache
-def _is_guarded(script: str | None) -> bool:
-    """Return whether processes may import the main module, as they do by default; if not, say so in one line, once.
-
-    They would play the whole script again, unless it asks whether it is the main module.
-    """
-    try:
-        source = "" if script is None else Path(script).read_text("utf-8")
-    except (OSError, ValueError):
-        return True  # a program in a form of its own, which does not run when it is imported
-    if script is None or re.search(r"^if\b.*\b__name__\b", source, re.MULTILINE):
-        return True
-    console.message(
-        f'rlgo: {script}: no `if __name__ == "__main__":`, so processes that play games do not import it; '
-        "they do not know what it registers"
-    )
-    return False
-
-
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
-    """Hide the file of the main module inside the block, so that processes started there do not import it."""
-    main = sys.modules["__main__"]
-    hidden = {"__file__": main.__dict__.pop("__file__"), "__spec__": main.__spec__}
-    main.__spec__ = None
+    """Keep processes that are started inside the block from importing the main module.
+
+    A script would run again in each of them, unless it asks whether it is the main module.
+    """
+    own: dict[str, Any] = vars(sys.modules["__main__"])
+    hidden: dict[str, Any] = {name: own[name] for name in ("__file__", "__spec__") if name in own}
+    own.pop("__file__", None)
+    own["__spec__"] = None
     try:
         yield
     finally:
-        main.__dict__.update(hidden)
+        own.update(hidden)
 
 
 @contextlib.contextmanager

@@ -33,7 +33,6 @@ class GameRules:
     komi: float
     max_moves: int  # plies, including the opening, after which a game is scored as it stands
     time: TimeSettings | None = None  # for each side; None: no clock
-    check_scores: bool = False  # also ask engines for their final_score
     sgf: bool = False  # write an SGF record
     opinions: bool = False  # keep the opinions of the players on each position
 
@@ -64,7 +63,6 @@ class GameRecord:
     longest: tuple[float, float] = (0.0, 0.0)  # longest move of Black and of White, in seconds
     simulations: tuple[int, int] = (0, 0)  # of all searches of Black and of White
     searches: tuple[int, int] = (0, 0)  # moves of Black and of White that simulations preceded
-    scores: dict[str, str] = field(default_factory=dict)  # what engines report as the final score, by colour
     sgf: bytes = b""
     opinions: dict[int, Opinion] = field(default_factory=dict)  # by the number of moves before; see `GameRules`
 
@@ -124,7 +122,6 @@ class _Referee:
         self.clock = Clock(rules.time)
         self.seconds, self.longest = {BLACK: 0.0, WHITE: 0.0}, {BLACK: 0.0, WHITE: 0.0}
         self.simulations, self.searches = {BLACK: 0, WHITE: 0}, {BLACK: 0, WHITE: 0}
-        self.scores: dict[str, str] = {}
         self.comments: dict[int, str] = {}  # by number of moves: what the player reported about the last one
         self.opinions: dict[int, Opinion] = {}  # by number of moves before
         for p in opening:
@@ -199,19 +196,12 @@ class _Referee:
                 raise _Forfeit(color, f"{difference} ({COLOR_NAMES[3 - color]}, too: {other})" if other else difference)
 
     def end_game(self) -> None:
-        """Notify the players that the game is over, and ask engines for the score if the rules require it."""
-        for color, player in self.players.items():
+        """Notify the players that the game is over."""
+        for player in self.players.values():
             try:
                 player.end_game(self.game, self.game.outcome)
             except RlgoError as error:
                 console.message(f"rlgo: {player.name}: {error}")
-            if self.rules.check_scores and not self.game.resigned:
-                try:
-                    score = player.final_score()
-                except EngineError as error:
-                    score = f"? {error}"
-                if score is not None:
-                    self.scores[COLOR_NAMES[color]] = score
 
     def record(
         self, forfeit: _Forfeit | None, comment: str, names: Sequence[str], *, capped: bool = False
@@ -236,7 +226,6 @@ class _Referee:
             longest=(self.longest[BLACK], self.longest[WHITE]),
             simulations=(self.simulations[BLACK], self.simulations[WHITE]),
             searches=(self.searches[BLACK], self.searches[WHITE]),
-            scores=self.scores,
             sgf=sgf,
             opinions=self.opinions,
         )

@@ -46,12 +46,10 @@ _Time = Annotated[
 ]
 _Jobs = Annotated[int, option("--jobs", "Games at a time.", Workers)]
 _Cluster = Annotated[str, option("--cluster", "Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")]
-_Sprt = Annotated[str | None, option("--sprt", "Stop when this is decided: elo0=0,elo1=20.", metavar="TEST")]
 _ResultsFile = Annotated[
     Path | None, option("--results", "Append games to this JSONL file, and continue from its end.", metavar="FILE")
 ]
 _SgfFolder = Annotated[Path | None, option("--sgf", "Write a record of each game here.", metavar="DIR")]
-_CheckScores = Annotated[bool, option("--check-scores", "Compare the engines' final_score with rlgo's.")]
 _Fast = Annotated[bool, option("--fast", "Play in compiled code: greedy and random players, simple ko.")]
 
 
@@ -70,10 +68,8 @@ def match(
     time: _Time = None,
     jobs: _Jobs = 1,
     cluster: _Cluster = "",
-    sprt: _Sprt = None,
     results: _ResultsFile = None,
     sgf: _SgfFolder = None,
-    check_scores: _CheckScores = False,
     equal_time: _EqualTime = False,
     fast: _Fast = False,
     json_file: JsonFile = None,
@@ -87,7 +83,6 @@ def match(
 
     from rlgo.go.clock import parse_time
     from train.arena.match import play_match
-    from train.arena.sprt import parse_sprt
 
     with report_stop("the first game"):
         result = play_match(
@@ -106,8 +101,6 @@ def match(
             cluster=cluster,
             results=results,
             sgf=sgf,
-            sprt=None if sprt is None else parse_sprt(sprt),
-            check_scores=check_scores,
             equal_time=equal_time,
         )
     print(result)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 import signal
 import sys
@@ -18,7 +17,7 @@ from rlgo.go.board import BLACK, PASS
 from rlgo.go.clock import Clock, TimeSettings
 from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game
-from rlgo.play.player import RESIGN, Player
+from rlgo.play.player import Player
 from train.arena.match import play_match
 from train.arena.referee import GameRules, play_game
 from train.players.engines import GtpClient
@@ -207,8 +206,6 @@ WRONG = textwrap.dedent("""
     genmove = COMMANDS["genmove"].run
     if wrong == "other-board":
         engine.register("list_stones", lambda session, args: "A1 B1 C1")
-    if wrong == "other-score":
-        engine.register("final_score", lambda session, args: "B+99.5")
     if wrong == "slow":
         engine.register("genmove", lambda session, args: time.sleep(1.5) or genmove(session, args))
     if wrong == "garbled":
@@ -251,22 +248,6 @@ def test_peers_that_fail_in_the_same_way_are_told_apart(wrong: str) -> None:
     assert re.search(r"illegal move Black \w\d: occupied$", result.forfeit_reasons[0])
 
 
-@pytest.mark.process
-@pytest.mark.slow
-def test_scores_are_compared(wrong: str, tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    result = play_match("random", wrong + "other-score", 2, check_scores=True, results=path, **FIVE)
-    assert result.disputed == 2
-    assert "2 of the games scored differently by an engine" in str(result)
-    assert [json.loads(line)["scores"] for line in path.read_text("utf-8").splitlines()[1:]] == [
-        {"White": "B+99.5"},
-        {"Black": "B+99.5"},
-    ]
-    ours = f"gtp:'{sys.executable}' -m rlgo gtp --size 5 --all-alive --player random"
-    result = play_match(ours, "random", 4, check_scores=True, **FIVE)
-    assert result.disputed == result.forfeits == 0
-
-
 @pytest.mark.parametrize("kind", ["slow", "deaf"])
 @pytest.mark.process
 def test_engines_that_overstep_it_or_never_answer_lose_on_time(
@@ -295,18 +276,6 @@ def test_the_longest_move_and_the_time_of_both(monkeypatch: pytest.MonkeyPatch) 
     slow = Slow(clock, 0.3)
     match = play_match(slow, b, 2, openings="empty", **FIVE)
     assert match.seconds == pytest.approx([0.3 * 9, 0.01 * 9])
-
-
-def test_nobody_is_asked_for_the_score_of_a_resigned_game() -> None:
-    class Scoring(Scripted):
-        def final_score(self) -> str:
-            return "B+3.5"
-
-    rules = GameRules(5, 2.5, 75, check_scores=True)
-    a, b = Scoring("a", lambda _: RESIGN), Scoring("b", lambda _: RESIGN)
-    assert play_game(a, b, (), rules).scores == {}
-    a, b = Scoring("a", lambda _: PASS), Scoring("b", lambda _: PASS)
-    assert play_game(a, b, (), rules).scores == {"Black": "B+3.5", "White": "B+3.5"}
 
 
 @pytest.mark.process
