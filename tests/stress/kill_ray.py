@@ -60,7 +60,7 @@ ROUNDS = [
     "--rounds", "2", "--match-games", "4", "--json", "rounds.json",
 ]  # fmt: skip
 _NODE = {"num_cpus": 2, "object_store_memory": 80 * 2**20, "include_dashboard": False}
-_GAVE_UP = re.compile(r"rlgo: error: .*(died 3 times|do not start|that makes 3 in a row).*\n\Z")
+_GAVE_UP = re.compile(r"rlgo: error: .*died [34] times.*\n\Z")
 _PATIENCE = 600  # seconds for what takes a few on a machine that has nothing else to do
 
 
@@ -97,7 +97,7 @@ class _Trial:
     """A command whose driver, workers and nodes are killed until it ends."""
 
     name = ""
-    worker = ""  # the class of its actors
+    worker = ""  # the name of its tasks
 
     def __init__(self, home: Path, address: str) -> None:
         self.home, self.address = home, address
@@ -160,7 +160,7 @@ class _Trial:
 
 
 class _Training(_Trial):
-    name, worker = "training", "ClusterWorker"
+    name, worker = "training", "_learn"
 
     def command(self) -> list[str]:
         folder = RunFolder(self.home / "tiny")
@@ -179,17 +179,13 @@ class _Training(_Trial):
         if (done["games"], int(state["games"]), load_weights(folder.weights).games) != (GAMES, GAMES, GAMES):
             raise Broken(f"{done['games']} games in the log, {int(state['games'])} in the state")
         points = [json.loads(line) for line in folder.metrics.read_text("utf-8").splitlines()]
-        games = [point["games"] for point in points if "cluster/lost_games" in point]
+        games = [point["games"] for point in points if "learning/alpha" in point]
         if games != sorted(set(games)):
             raise Broken(f"the logs jump: {games}")
-        # What workers took with them is told when they die; a killed driver forgets what it had not saved.
-        told = sum(int(n.replace(",", "")) for n in re.findall(r"its ([\d,]+) games are lost", folder.log.read_text()))
-        if not 0 <= done["lost"] <= told:
-            raise Broken(f"{done['lost']} games are lost, {told} were told")
 
 
 class _Tournament(_Trial):
-    name, worker = "tournament", "_Actor"
+    name, worker = "tournament", "_play"
 
     def command(self) -> list[str]:
         (self.home / "small.toml").write_text(
@@ -217,7 +213,7 @@ class _Tournament(_Trial):
 class _Rounds(_Trial):
     """Rounds of games and learning: they must leave what the same rounds leave on this machine, undisturbed."""
 
-    name, worker = "rounds", "_Actor"
+    name, worker = "rounds", "_play"
 
     def command(self) -> list[str]:
         done = (self.home / "rounds.json").exists()
