@@ -60,7 +60,6 @@ class GameRecord:
     capped: bool = False  # stopped after max_moves
     forfeit: str = ""  # why the loser forfeited, in words; "": no forfeit
     seconds: tuple[float, float] = (0.0, 0.0)  # total time of Black and of White
-    longest: tuple[float, float] = (0.0, 0.0)  # longest move of Black and of White, in seconds
     simulations: tuple[int, int] = (0, 0)  # of all searches of Black and of White
     searches: tuple[int, int] = (0, 0)  # moves of Black and of White that simulations preceded
     sgf: bytes = b""
@@ -120,7 +119,7 @@ class _Referee:
         self.players, self.rules = players, rules
         self.game = Game(rules.size, rules.komi)
         self.clock = Clock(rules.time)
-        self.seconds, self.longest = {BLACK: 0.0, WHITE: 0.0}, {BLACK: 0.0, WHITE: 0.0}
+        self.seconds = {BLACK: 0.0, WHITE: 0.0}
         self.simulations, self.searches = {BLACK: 0, WHITE: 0}, {BLACK: 0, WHITE: 0}
         self.comments: dict[int, str] = {}  # by number of moves: what the player reported about the last one
         self.opinions: dict[int, Opinion] = {}  # by number of moves before
@@ -183,7 +182,6 @@ class _Referee:
         """Count the time of a move. Raises _Forfeit if it was too long."""
         self.clock.spend(color, seconds, budget)
         self.seconds[color] += seconds
-        self.longest[color] = max(self.longest[color], seconds)
         if self.clock.has_lost(color):
             raise _Forfeit(color, f"{player.name}: out of time ({self.rules.time})", "T")
 
@@ -223,7 +221,6 @@ class _Referee:
             capped=capped,
             forfeit=reason,
             seconds=(self.seconds[BLACK], self.seconds[WHITE]),
-            longest=(self.longest[BLACK], self.longest[WHITE]),
             simulations=(self.simulations[BLACK], self.simulations[WHITE]),
             searches=(self.searches[BLACK], self.searches[WHITE]),
             sgf=sgf,

@@ -53,7 +53,6 @@ class PlayedGame:
             "capped": r.capped,
             "forfeit": r.forfeit,
             "seconds": [round(s, 3) for s in r.seconds],
-            "longest": [round(s, 3) for s in r.longest],
             "simulations": list(r.simulations),
             "searches": list(r.searches),
         }
@@ -68,7 +67,6 @@ class PlayedGame:
             data["capped"],
             data["forfeit"],
             tuple(data["seconds"]),
-            tuple(data["longest"]),
             tuple(data.get("simulations", (0, 0))),  # older files lack them
             tuple(data.get("searches", (0, 0))),
         )

@@ -12,7 +12,6 @@ from train.cli.options import (
     JsonFile,
     Komi,
     OpeningsName,
-    OtherOpenings,
     Seed,
     Size,
     check_different,
@@ -145,7 +144,6 @@ def tournament(
         str | None,
         option("--out", "Folder for the tournament's own folder.", metavar="DIR", show_default="from the config"),
     ] = None,
-    openings: OtherOpenings = "",
     table: Annotated[bool, option("--table", "Only print the current ratings.")] = False,
 ) -> None:
     """Play a tournament, and rate the players in Elo.
@@ -155,7 +153,7 @@ def tournament(
     """
     from train.arena.tournament import RATINGS_PNG, read_tournament, run_tournament, standing_of, tournament_picture
 
-    plan = read_tournament(config, out, openings)
+    plan = read_tournament(config, out)
     if table:
         refuse_unused(context, "with --table", "jobs")
         print(standing_of(plan))

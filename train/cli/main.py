@@ -99,6 +99,8 @@ _GONE = {  # commands and options of earlier versions, with what takes their pla
     "ladder --seed": "--make takes the seed of the shipped scale",
     "match --sprt": "choose --games beforehand; `rlgo experiment run --minutes` stops when a claim is decided",
     "match --check-scores": "the referee compares the boards of engines with its own at the end of every game",
+    "sweep --openings": "set `openings` in the table [sweep] of its file",
+    "tournament --openings": "set `openings` in the table [tournament] of its file",
     "openings judge": "`rlgo openings make` keeps the judge's chances in its file",
     "openings --visits": "set the simulations of the judge in its spec",
     "cgos": "the server's own client runs `rlgo gtp --all-alive`; see the page Engine",

@@ -17,7 +17,6 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_SIZE, Workers
 from train.cli.options import (
     JsonFile,
-    OtherOpenings,
     PairGames,
     PngFile,
     Seed,
@@ -218,7 +217,6 @@ def sweep(
         int | None, option("--jobs", "Runs to train at a time.", Workers, show_default="one per processor")
     ] = None,
     out: Annotated[str | None, option("--out", "Folder for the sweep's own folder (run.out).", metavar="DIR")] = None,
-    openings: OtherOpenings = "",
 ) -> None:
     """Train over a range of settings and seeds, and rank them.
 
@@ -229,7 +227,7 @@ def sweep(
     from train.runs.run_pictures import parameters_picture, sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 
-    plan = read_sweep(config, out, openings)
+    plan = read_sweep(config, out)
     outcomes = run_sweep(plan, jobs)
     with optional_picture():
         sweep_picture(plan.folder / "plot.png", plan, outcomes)

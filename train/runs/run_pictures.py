@@ -123,21 +123,18 @@ def _deviation(settings: Sequence[Setting], age: int) -> float:
 
 
 def parameters_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
-    """Write a PNG of Elo over the parameters of a sweep: a map for a grid of two, otherwise one panel for each.
+    """Write a PNG of Elo over the parameters of a sweep, one panel for each.
 
     Raises RlgoError without matplotlib.
     """
-    if len(sweep.keys) == 2 and sweep.kind == "grid":
-        figure = _grid_map(sweep, outcomes)
-    else:
-        keys = sweep.keys or ("run.seed",)
-        columns = 2 if len(keys) == 4 else min(3, len(keys))
-        rows = -(-len(keys) // columns)
-        figure, axes = make_figure(rows, columns, 2 + 4 * columns, 4 * rows, sharey=True)
-        for ax, key in zip(axes.flat, keys, strict=False):
-            _draw_parameter(ax, sweep, outcomes, key)
-        for ax in axes.flat[len(keys) :]:
-            ax.set_visible(False)
+    keys = sweep.keys or ("run.seed",)
+    columns = 2 if len(keys) == 4 else min(3, len(keys))
+    rows = -(-len(keys) // columns)
+    figure, axes = make_figure(rows, columns, 2 + 4 * columns, 4 * rows, sharey=True)
+    for ax, key in zip(axes.flat, keys, strict=False):
+        _draw_parameter(ax, sweep, outcomes, key)
+    for ax in axes.flat[len(keys) :]:
+        ax.set_visible(False)
     figure.suptitle(f"{sweep.folder.name}: Elo at the end ({SCALE})", fontsize=11)
     save_figure(figure, path)
 
@@ -191,28 +188,3 @@ def _draw_parameter(ax: Any, sweep: Sweep, outcomes: Sequence[Outcome], key: str
     ax.set_xlabel(key)
     ax.set_ylabel("Elo")
     light_frame(ax)
-
-
-def _grid_map(sweep: Sweep, outcomes: Sequence[Outcome]) -> Any:
-    """Draw the mean Elo of the seeds for each pair of values of two parameters."""
-    figure, axes = make_figure(1, 1, 7, 5)
-    ax = axes[0, 0]
-    x, y = (_values(outcomes, key) for key in sweep.keys)
-    total, count = np.zeros((2, len(y), len(x)))
-    for outcome in outcomes:
-        if outcome.elo is not None:
-            column, row = (v.index(_value(outcome, key)) for v, key in zip((x, y), sweep.keys, strict=True))
-            total[row, column] += outcome.elo.elo
-            count[row, column] += 1
-    mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    image = ax.imshow(mean, origin="lower", aspect="auto", cmap="viridis")
-    middle = (np.nanmin(mean) + np.nanmax(mean)) / 2 if count.any() else 0
-    for (row, column), elo in np.ndenumerate(mean):
-        text, colour = ("failed", "tab:red") if np.isnan(elo) else (f"{elo:,.0f}", "w" if elo < middle else "k")
-        ax.text(column, row, text, ha="center", va="center", color=colour)
-    ax.set_xticks(range(len(x)), list(map(_name, x)))
-    ax.set_yticks(range(len(y)), list(map(_name, y)))
-    ax.set_xlabel(sweep.keys[0])
-    ax.set_ylabel(sweep.keys[1])
-    figure.colorbar(image, label="Elo")
-    return figure

@@ -83,7 +83,7 @@ class Sweep:
 # ---------------------------------------------------------------------------------------------
 
 
-def read_sweep(path: str | Path, out: str | None = None, openings: str = "") -> Sweep:
+def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
     """Read the file of a sweep, and check the config of every run.
 
     Parameters
@@ -107,19 +107,13 @@ def read_sweep(path: str | Path, out: str | None = None, openings: str = "") -> 
     folder = Path(shared.run.out if out is None else out) / s.name
     return Sweep(
         path=file,
-        resume_command=command(
-            "rlgo",
-            "sweep",
-            path,
-            *([] if out is None else ["--out", out]),
-            *(["--openings", openings] if openings else []),
-        ),
+        resume_command=command("rlgo", "sweep", path, *([] if out is None else ["--out", out])),
         folder=folder,
         base=base,
         kind=s.kind,
         games=s.games,
         seed=s.seed,
-        openings=find_openings(openings or s.openings, shared.board.size, shared.board.komi).name,
+        openings=find_openings(s.openings, shared.board.size, shared.board.komi).name,
         keys=tuple(ranges),
         runs=_specs(s, ranges, shared, base, folder, str(file)),
     )

@@ -135,26 +135,10 @@ def test_who_oversteps_the_time_has_lost(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(slow.limits) == 3
     assert all(limit is not None for limit in slow.limits)
     assert record.seconds == pytest.approx((0.9, 0.02))
-    assert record.longest == pytest.approx((0.3, 0.01))
     assert play_game(quick, slow, (), rules).result == "B+T"
     record = play_game(slow, quick, (), GameRules(5, 2.5, 75))
     assert record.forfeit == ""
     assert slow.limits[-1] is None
-
-
-@pytest.mark.process
-@pytest.mark.slow
-def test_engines_are_sent_the_time(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    engine = f"gtp:'{sys.executable}' -m rlgo gtp --size 5 --player random --log '{log}'"
-    play_match(engine, "random", 2, time=TimeSettings(60), **FIVE)
-    text = log.read_text()
-    assert "> time_settings 60 0 0" in text
-    assert "> time_left black 60 0\n" in text
-    assert "> time_left white 60 0\n" in text
-    log.unlink()
-    play_match(engine, "random", 2, time=TimeSettings(60, 10, 1, 3), **FIVE)
-    assert "> kgs-time_settings byoyomi 60 10 3" in log.read_text()
 
 
 @pytest.mark.process
@@ -265,16 +249,11 @@ def test_engines_that_overstep_it_or_never_answer_lose_on_time(
         assert play_game(passer(), client, (Game(5).legal_moves()[0],), rules).result == "B+T"
 
 
-def test_the_longest_move_and_the_time_of_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The longest is not the last; seconds are those of a player, whichever colour it has."""
+def test_the_time_of_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds are those of a player, whichever colour it has."""
     clock = HandClock()
     monkeypatch.setattr("train.arena.referee.time", clock)
-    a, b = Slow(clock, 0.3, 0.1, 0.1), Slow(clock, 0.01)
-    record = play_game(a, b, (), GameRules(5, 2.5, 75, TimeSettings(60)))
-    assert record.longest == pytest.approx((0.3, 0.01))
-    assert (a.limit, b.limit) == (None, None)
-    slow = Slow(clock, 0.3)
-    match = play_match(slow, b, 2, openings="empty", **FIVE)
+    match = play_match(Slow(clock, 0.3), Slow(clock, 0.01), 2, openings="empty", **FIVE)
     assert match.seconds == pytest.approx([0.3 * 9, 0.01 * 9])
 
 
@@ -298,4 +277,7 @@ def test_a_period_of_byo_yomi_is_a_stone_to_other_engines(tmp_path: Path) -> Non
     log.unlink()
     other = f"gtp:'{sys.executable}' -m rlgo gtp --size 5 --player random --log '{log}'"
     play_match(other, "random", 2, time=time, **FIVE)
-    assert "> time_left black 3 3\n" in log.read_text()
+    text = log.read_text()
+    assert "> kgs-time_settings byoyomi 0 3 3" in text
+    assert "> time_left black 3 3\n" in text
+    assert "> time_left white 3 3\n" in text
