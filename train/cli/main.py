@@ -88,7 +88,7 @@ def _app_of(groups: Iterable[tuple[typer.Typer, str]]) -> typer.Typer:
 app = _app_of(_GROUPS)
 
 _GONE = {  # commands and options of earlier versions, with what takes their place
-    "compare": "`rlgo eval A B` rates both, and plays their last weights against each other",
+    "compare": "`rlgo eval A B` rates both and plays their last weights; `rlgo weights diff` shows other settings",
     "sweep plot": "a sweep draws itself at its end, or when run again; `rlgo eval RUN ... --png FILE` draws runs",
     "sweep --resume": "the same command without it continues a sweep",
     "eval --komi": "weights are rated with the komi of their training; `rlgo match --komi` plays with another",

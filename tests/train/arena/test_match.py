@@ -76,11 +76,6 @@ def test_every_opening_is_played_with_both_colours() -> None:
     assert [seen[:4] for seen in longer.games[:20]] == openings
 
 
-def test_a_shorter_match_is_the_beginning_of_a_longer_one() -> None:
-    long, short = (play_match("random", "open_spiel,sims=8", n, **FIVE).scores for n in (8, 4))
-    assert long[:2] == short
-
-
 def test_a_match_without_its_first_openings_is_the_end_of_the_whole_one(tmp_path: Path) -> None:
     """Alone, and with games of the whole match in its file, which stay there and are not counted."""
     arguments = {"games": 8, "size": 5, "openings": "random:3", "progress": False}
@@ -269,13 +264,6 @@ def test_engines_are_closed_after_a_match(engine: str, monkeypatch: pytest.Monke
         play_match(engine, "gtp:true", 2, size=5)
     assert len(pids) == 4 + 2 + 2
     assert not any(is_running(pid) for pid in pids)
-
-
-def test_gnugo_beats_a_random_player(gnugo: str) -> None:
-    command = f"gtp:'{gnugo}' --mode gtp --level 0 --chinese-rules --capture-all-dead"
-    result = play_match("random", command, 2, size=7, seed=1)
-    assert (result.wins, result.forfeits, result.games) == (0, 0, 2)
-    assert result.versions["GNU Go"].startswith("3.")
 
 
 def test_the_numbers_of_a_fast_match() -> None:

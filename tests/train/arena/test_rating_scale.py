@@ -63,18 +63,6 @@ def test_the_rating_is_the_one_behind_the_scores(met, strength):
     assert met[len(TRUE) :] == [(elo, 10_000) for elo in nearest]
 
 
-@pytest.mark.usefixtures("met")
-def test_scatter_bounds_what_games_can_tell():
-    """Ten times the games do not make the interval narrower than what three opponents' own scatter leaves."""
-    widths = {}
-    for scatter, games in itertools.product((0, 60), (1_000, 100_000)):
-        low, high = of_true(scatter).rate(weights(400), games, seed=1).ci95
-        widths[scatter, games] = (high - low) / 2
-    assert widths[0, 100_000] < 2.5
-    assert widths[60, 100_000] == pytest.approx(1.96 * 60 / np.sqrt(3), rel=0.25)
-    assert widths[0, 1_000] < widths[60, 100_000]
-
-
 def test_a_widened_result_has_the_variance_of_both_sources():
     """Simulated: pairs whose log odds scatter, and the scores of their games."""
     rng, games, scatter = np.random.default_rng(1), 400, 40.0
