@@ -57,7 +57,6 @@ MORE = {
     "train/players/test_levels.py::test_every_level_plays": "the kernels of all levels",
     "train/games/test_playouts.py": "learned default policies, with a search for each kind",
     "train/players/test_tree_keys.py::test_the_engine": "a search with a network",
-    "train/runs/test_compare.py": "matches",
     "train/runs/test_evaluate.py": "matches",
     "train/runs/test_history.py": "runs and their checkpoints",
     "train/runs/test_monitor.py": "runs with all pictures",

@@ -150,7 +150,7 @@ class RunConfig(Section):
     cluster_timeout: Annotated[
         Positive,
         Key(
-            "Seconds to wait for cluster workers at the start and in each round. Slower ones are replaced.",
+            "Seconds to wait for the workers of a round on the cluster, before the run gives up and can be resumed.",
             needs=Needs("cluster", lambda run: bool(run.cluster)),
         ),
     ] = 300.0

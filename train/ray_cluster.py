@@ -24,7 +24,6 @@ from rlgo.compiler.sources import sources_digest
 
 _CONNECT_SECONDS = 5.0  # for a TCP connection to the head
 _MEBI = 2**20
-_LONGEST_FINGERPRINT = 100  # characters
 _AUTHENTICATION = (
     "RAY_AUTH_MODE=token with the cluster's token in ~/.ray/auth_token, RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN"
 )
@@ -35,17 +34,13 @@ def fingerprint() -> str:
     return f"rlgo {version()} ({sources_digest()})"
 
 
-def check_fingerprint(found: str, where: str, setting: str) -> None:
-    """Raise RlgoError if a machine of a cluster runs a different rlgo from this one.
+def check_fingerprint(expected: str, setting: str) -> None:
+    """Raise RlgoError if this machine of a cluster runs a different rlgo from the one that needs it.
 
-    Parameters
-    ----------
-    found : the `fingerprint` that it reports; another program may report anything
-    where, setting : the machine and the setting that names the cluster, for the message
+    setting : the setting that names the cluster, for the message
     """
-    if found != fingerprint():
-        shown = "".join(c if c.isprintable() else "?" for c in str(found)[:_LONGEST_FINGERPRINT])
-        raise RlgoError(f"{setting}: {where} has {shown}: expected {fingerprint()}, as here")
+    if expected != fingerprint():
+        raise RlgoError(f"{setting}: {socket.gethostname()} has {fingerprint()}: expected {expected}, as here")
 
 
 def connect(cluster: str, workers: int, n_weights: int = 0, setting: str = "") -> tuple[Any, bool]:
@@ -108,14 +103,6 @@ def short_error(error: Exception) -> str:
     """Return a Ray error as one line: the last line of the traceback it contains, or its first sentence."""
     ends = re.findall(r"^\s*([\w.]+(?:Error|Exception): .*)$", str(error), re.MULTILINE)
     return ends[-1] if ends else str(error).partition(". ")[0].strip()
-
-
-def was_killed(error: Exception) -> bool:
-    """Return whether a Ray error means that an actor's process or machine is gone, so that a new actor may succeed.
-
-    False for an actor whose constructor failed: the next one would fail, too.
-    """
-    return getattr(error, "actor_init_failed", True) is False
 
 
 def _import_ray(setting: str, is_remote: bool) -> Any:

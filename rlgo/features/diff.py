@@ -90,7 +90,7 @@ def _compare(name: str, a: np.ndarray, b: np.ndarray) -> BlockDifference:
 def _facts(a: Weights, b: Weights) -> list[tuple[str, Any, Any]]:
     """List the metadata that differ: (name, a's, b's)."""
     of_a, of_b = _metadata(a), _metadata(b)
-    config_a, config_b = settings(of_a.pop("config", "")), settings(of_b.pop("config", ""))
+    config_a, config_b = _settings(of_a.pop("config", "")), _settings(of_b.pop("config", ""))
     if config_a and config_b:
         of_a, of_b = of_a | config_a, of_b | config_b
     names = list(dict.fromkeys([*of_a, *of_b]))
@@ -103,7 +103,7 @@ def _metadata(weights: Weights) -> dict[str, Any]:
     return own | weights.provenance | own
 
 
-def settings(config: Any) -> dict[str, Any]:
+def _settings(config: Any) -> dict[str, Any]:
     """Return the settings of a config by section.key; none if the text is not TOML."""
     try:
         tables = tomllib.loads(str(config))

@@ -7,8 +7,7 @@ plays better than the last weights (`averaging_rate`).
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import NamedTuple
 
@@ -168,10 +167,6 @@ def _adopt(source, memory):
     write_through(n, touched, memory)
 
 
-def _log(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
 class LearnWorkers:
     """Workers that learn on threads of this process and merge their weights.
 
@@ -179,12 +174,10 @@ class LearnWorkers:
     ----------
     theta : float32[n + 1], the merged weights
     optimiser : float32[n + 1, k], state of the learning rule for each weight, merged like the weights
-    log : receives messages, one line each; `train.runs.workers` reports lost workers here
     """
 
     theta: np.ndarray
     optimiser: np.ndarray
-    log: Callable[[str], None] = staticmethod(_log)
 
     def __init__(self, workers: Sequence[LearnWorker]):
         self.workers = workers
@@ -295,7 +288,6 @@ class Learner:
     Attributes
     ----------
     games : games played so far, discarded ones included
-    lost : further games, lost with workers that died (`train.runs.workers`; threads do not die)
     pool : `LearnWorkers`, the workers
     theta_mean : float64[n_weights + 1], the mean of theta over time (`averaging_rate`), as of the last full round
         (`workers * merge_every` games)
@@ -333,7 +325,7 @@ class Learner:
         arguments = WorkerArguments(features, learning, policy, self.komi, max_moves, seeds[0], theta, optimiser)
         self.pool = self._spawn([arguments._replace(seed=seed) for seed in seeds])
         self.theta_mean = self.theta.astype(np.float64)
-        self.games = self.lost = 0
+        self.games = 0
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.features.name}, komi {self.komi:g}: {self.games:,} games>"
@@ -365,9 +357,7 @@ class Learner:
             wanted = min(end - self.games, self.round - self.games % self.round)
             tally = self.pool.learn(wanted, self.games)
             tallies.append(tally)
-            played = int(tally.games + tally.discarded)
-            self.games += played
-            self.lost += wanted - played
+            self.games += wanted
             if self.games % self.round == 0:
                 rate = averaging_rate(self.games // self.round, self.learning.averaging)
                 self.theta_mean += rate * (self.theta - self.theta_mean)
@@ -387,11 +377,10 @@ class Learner:
 
     def state(self) -> dict[str, np.ndarray]:
         """Return everything that `restore` needs to continue as if nothing had happened: arrays by name."""
-        numbers = {"games": np.array(self.games), "lost": np.array(self.lost)}
-        return {**self.pool.state(), "theta_mean": self.theta_mean.copy(), **numbers}
+        return {**self.pool.state(), "theta_mean": self.theta_mean.copy(), "games": np.array(self.games)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Continue from what `state` returned, in a learner made with the same arguments."""
         self.pool.restore(state)
         self.theta_mean[:] = state["theta_mean"]
-        self.games, self.lost = int(state["games"]), int(state.get("lost", 0))
+        self.games = int(state["games"])

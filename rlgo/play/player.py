@@ -255,10 +255,6 @@ class Player(Protocol):
 
     # --- checks on an external engine ---
 
-    def final_score(self) -> str | None:
-        """Return an external engine's own result of the game, such as ``B+3.5``; None from rlgo's own players."""
-        return None
-
     def stones(self, game: Game, color: int) -> set[int] | None:  # noqa: ARG002 - a hook
         """Return where an external engine sees stones of a colour; None from a player without its own board."""
         return None

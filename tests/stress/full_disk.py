@@ -83,7 +83,6 @@ COMMANDS = {
         "analyze game.sgf --player greedy,weights=a.npz --json new.json --png new.png", ("new.json", "new.png")
     ),
     "eval": Command("eval a.npz b.npz --games 20 --json new.json --png new.png", ("new.json", "new.png")),
-    "compare": Command("compare a.npz b.npz --games 20 --json new.json", ("new.json",)),
     "gtp": Command("gtp --player greedy,weights=a.npz --size 5 --log log.txt"),
 }
 

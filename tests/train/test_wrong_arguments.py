@@ -11,14 +11,12 @@ from nonsense import NONSENSE
 import rlgo
 from rlgo.base.checks import validated
 from train.arena.match import MatchSettings, play_match
-from train.arena.sprt import Sprt
 from train.arena.tournament import read_tournament, run_tournament
 from train.experiments.declaration.reading import read_experiment
 from train.experiments.running.run import run_experiment
 from train.play.analyze import analyze
 from train.play.pettingzoo import raw_env
 from train.players.spec import find_player, make_player, parse_spec
-from train.runs.compare import compare
 from train.runs.evaluate import evaluate
 from train.runs.run import current_weights, resume, train
 from train.runs.sweep import read_sweep, run_sweep
@@ -33,7 +31,6 @@ def match_settings(**values):
 CALLS = {
     play_match: {"a": "greedy,weights=nowhere.npz", "b": "random", "games": 2},
     match_settings: {"games": 2},
-    Sprt: {},
     read_tournament: {"path": "nowhere.toml"},
     run_tournament: {"plan": None},
     read_experiment: {"path": "nowhere.toml"},
@@ -43,7 +40,6 @@ CALLS = {
     find_player: {"name": "random"},
     make_player: {"spec": "random", "size": 5},
     parse_spec: {"text": "random"},
-    compare: {"a": "nowhere", "b": "nowhere"},
     evaluate: {"targets": ["nowhere.npz"]},
     current_weights: {"path": "nowhere"},
     resume: {"path": "nowhere"},

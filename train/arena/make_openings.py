@@ -1,6 +1,6 @@
 """Make balanced openings: random plausible ones, of which a judge keeps those that both sides can win.
 
-Start reading at `make_openings`. `judge_openings` lets a judge look at openings that exist already.
+Start reading at `make_openings`, then `_examine`.
 """
 
 from __future__ import annotations
@@ -21,33 +21,18 @@ from rlgo.base.files import append, read_file, write_atomically
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, MAX_SIZE, BoardSize, Count, Komi, Probability, SeedNumber
 from rlgo.go.coords import to_row_col
 from rlgo.go.game import Game
-from rlgo.play.player import Player
 from train import console, provenance
-from train.arena.openings import (
-    FORMAT,
-    VERSION,
-    Opening,
-    find_openings,
-    position_key,
-    read_made,
-    read_openings,
-    text_of,
-)
+from train.arena.openings import FORMAT, VERSION, Opening, position_key, read_made, read_openings, text_of
 from train.arena.prepare import try_players
 from train.checksums import add_checksum
 from train.locks import only_writer
 from train.players import make_player
-from train.players.engines import GtpClient
 
 _MOST_REJECTED = 2_000  # candidates in a row, before giving up
-_RANDOM_ONES = 2_000  # judged unless another number is asked for
 
 
 class OpeningsPlan(NamedTuple):
-    """Everything that determines the openings of a file.
-
-    `make_openings` and `judge_openings` check it.
-    """
+    """Everything that determines the openings of a file. `make_openings` checks it."""
 
     judge: str  # a spec
     total: Count  # openings of the file
@@ -57,7 +42,6 @@ class OpeningsPlan(NamedTuple):
     low: Probability = 0.3  # of the band: the least chance of Black
     high: Probability = 0.7  # the greatest one
     line: Annotated[int, Ge(1), Le(MAX_SIZE // 2)] = 2  # the lowest line of a move, counted from the edge
-    visits: Count = 200  # of an external engine that analyses each candidate
     seed: SeedNumber = 1  # of the candidates, and of a judge whose spec sets none
 
     def combine(self) -> None:
@@ -108,15 +92,12 @@ def make_openings(plan: OpeningsPlan, out: Path, exclude: Sequence[Path] = (), *
         before = len(found)
         keys.update(position_key(opening.moves, plan.size) for opening in found)
         number = max((opening.number for opening in found), default=0)
-        with (
-            contextlib.closing(_Judge(plan)) as judge,
-            console.Progress(plan.total, "openings", initial=before, enabled=progress) as bar,
-        ):
+        with console.Progress(plan.total, "openings", initial=before, enabled=progress) as bar:
             while len(found) < plan.total:
                 number += 1
                 if number - (found[-1].number if found else 0) > _MOST_REJECTED:
                     raise RlgoError(f"none of {_MOST_REJECTED:,} candidates in a row was kept: expected a wider band")
-                opening = _examine(judge, number, keys)
+                opening = _examine(plan, number, keys)
                 if opening is not None:
                     append(out, _line(opening, plan.size))
                     found.append(opening)
@@ -153,9 +134,8 @@ def _line(opening: Opening, size: int) -> bytes:
     return f"{json.dumps(add_checksum(data))}\n".encode()
 
 
-def _examine(judge: _Judge, number: int, keys: set[Any]) -> Opening | None:
+def _examine(plan: OpeningsPlan, number: int, keys: set[Any]) -> Opening | None:
     """Return a candidate if it is kept, and add its key."""
-    plan = judge.plan
     game = _candidate(plan, number)
     if game is None:
         return None
@@ -163,7 +143,14 @@ def _examine(judge: _Judge, number: int, keys: set[Any]) -> Opening | None:
     key = position_key(moves, plan.size)
     if key in keys:
         return None
-    value, chance = judge.look(game, number)
+    # Afresh for each candidate, which must not depend on those before.
+    with contextlib.closing(make_player(plan.judge, plan.size, plan.seed, (number, 0))) as judge:
+        judge.genmove(game)
+        candidates = judge.candidates(game)
+        if not candidates:
+            raise RlgoError(f"player {judge.name}: has no values: expected one that can judge")
+        value = candidates[0].value
+        chance = judge.chance(value, game)
     if not plan.low <= chance <= plan.high:
         return None
     keys.add(key)
@@ -185,123 +172,3 @@ def _candidate(plan: OpeningsPlan, number: int) -> Game | None:
 def _line_of(point: int, size: int) -> int:
     """Return the line of a point: 1 on the edge."""
     return 1 + min(min(i, size - 1 - i) for i in to_row_col(point, size))
-
-
-class _Judge:
-    """The judge of a plan. Players of our own look at each position afresh; engines are kept. Close it when done."""
-
-    def __init__(self, plan: OpeningsPlan) -> None:
-        self.plan = plan
-        self._engine: Player | None = None
-
-    def look(self, game: Game, number: int) -> tuple[float, float]:
-        """Return the value of a position, P(Black wins), and the chance that it stands for (`Player.chance`).
-
-        number : of the position, which determines the random numbers of the judge
-        """
-        plan = self.plan
-        player = self._engine or make_player(plan.judge, plan.size, plan.seed, (number, 0))
-        if isinstance(player, GtpClient):
-            self._engine = player
-            value = player.analyze(game, plan.visits)
-        else:
-            player.genmove(game)
-            candidates = player.candidates(game)
-            if not candidates:
-                raise RlgoError(f"player {player.name}: has no values: expected one that can judge")
-            value = candidates[0].value
-        return value, player.chance(value, game)
-
-    def close(self) -> None:
-        """Stop an engine."""
-        if self._engine is not None:
-            self._engine.close()
-
-
-# ---------------------------------------------------------------------------------------------
-# Openings that exist
-# ---------------------------------------------------------------------------------------------
-
-
-class Judgement(NamedTuple):
-    """A judge's opinion of some openings: `str` for people.
-
-    Attributes
-    ----------
-    openings : with the judge's values and chances
-    known : the chances that the file gives, NaN where it gives none
-    low, high : the band
-    """
-
-    openings: list[Opening]
-    known: list[float]
-    low: float
-    high: float
-
-    @property
-    def inside(self) -> int:
-        """The number of openings in the band."""
-        return sum(self.low <= opening.chance <= self.high for opening in self.openings)
-
-    @property
-    def correlation(self) -> float:
-        """The correlation of the judge's values with the chances in the file; NaN if those are not known."""
-        values = np.array([opening.value for opening in self.openings])
-        known = np.array(self.known)
-        both = ~np.isnan(known)
-        return float(np.corrcoef(values[both], known[both])[0, 1]) if both.sum() > 2 else float("nan")
-
-    def __str__(self) -> str:
-        n = len(self.openings)
-        values, chances = (np.array([getattr(o, name) for o in self.openings]) for name in ("value", "chance"))
-        lines = [
-            f"{self.inside} of {n} openings in the band: Black's chance {self.low:g} to {self.high:g}",
-            f"values: mean {values.mean():.3f}, standard deviation {values.std():.3f}",
-            f"chances p: mean {chances.mean():.3f}, standard deviation {chances.std():.3f}, "
-            f"mean of p (1 - p) {(chances * (1 - chances)).mean():.3f}",
-        ]
-        if not np.isnan(self.correlation):
-            lines.append(f"correlation of the values with the chances in the file: {self.correlation:.2f}")
-        return "\n".join(lines)
-
-
-def judge_openings(
-    name: str | Path, plan: OpeningsPlan, most: int | None = None, *, progress: bool = True
-) -> Judgement:
-    """Let the judge of a plan look at existing openings.
-
-    name : a file, or any other name of openings (`find_openings`), whose first ones for the seed of the plan are judged
-    most : the number of openings, if there are as many; by default all of a list, or 2,000 random ones
-
-    Raises
-    ------
-    RlgoError : for a file that is none, or a judge without an opinion.
-    """
-    plan = validated(plan)
-    if Path(name).exists():
-        given = read_openings(Path(name), plan.size)[:most]
-    else:
-        found_there = find_openings(str(name), plan.size, plan.komi)
-        listed = len(found_there.listed)
-        n = most or listed or _RANDOM_ONES
-        given = [Opening(moves) for moves in found_there.first(min(n, listed or n), plan.seed)]
-    if not given:
-        raise RlgoError(f"{name}: has no openings yet")
-    try_players([plan.judge], plan.size, plan.komi)
-    found = []
-    with (
-        contextlib.closing(_Judge(plan)) as judge,
-        console.Progress(len(given), "openings", enabled=progress) as bar,
-    ):
-        for number, opening in enumerate(bar.track(given), 1):
-            value, chance = judge.look(_played(opening, plan), number)
-            found.append(opening._replace(value=value, chance=chance))
-    return Judgement(found, [opening.chance for opening in given], plan.low, plan.high)
-
-
-def _played(opening: Opening, plan: OpeningsPlan) -> Game:
-    """Return an opening as a game."""
-    game = Game(plan.size, plan.komi)
-    for p in opening.moves:
-        game.play(p)
-    return game

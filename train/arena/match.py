@@ -12,7 +12,6 @@ import contextlib
 import dataclasses
 import itertools
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,9 +44,8 @@ from train.arena.fast import fast_weights, play_weights
 from train.arena.openings import Openings, find_openings
 from train.arena.pool import GamePool, GameTask, make_pool
 from train.arena.prepare import try_players
-from train.arena.referee import GameRecord, GameRules
+from train.arena.referee import GameRules
 from train.arena.results import PlayedGame, Results, check_records, open_results, play_into, read_header
-from train.arena.sprt import Sprt, Verdict, judge
 from train.provenance import versions
 from train.stats import clustered_interval, in_percent
 
@@ -64,15 +62,13 @@ class MatchSettings(NamedTuple):
     `play_match` checks them.
     """
 
-    games: PairedGames  # the maximum if there is an SPRT
+    games: PairedGames
     size: BoardSize = DEFAULT_SIZE
     komi: Komi = DEFAULT_KOMI
     seed: SeedNumber = 1  # seed of the openings, and of players whose specs set none
     openings: str = ""  # see `openings.find_openings`
     max_moves: Count | None = None  # plies, with the opening, before a game is scored as is
     time: TimeSettings | None = None  # for each side; None: no clock
-    sprt: Sprt | None = None  # a test that ends the match once it is decided
-    check_scores: bool = False  # ask engines for their final_score, and count where it differs from the referee's
     equal_time: bool = False  # find the simulations of B with which it thinks as long as A
     skip: CountOr0 = 0  # openings at the beginning to leave out, as they are played elsewhere
 
@@ -121,13 +117,10 @@ class MatchResult:
     # Total time of A and of B; none in a fast match. Not compared, because it varies from run to run.
     seconds: tuple[float, float] = field(default=(0.0, 0.0), compare=False)
     time: str = ""  # for each side, as `clock.parse_time` reads it; "": no clock
-    sprt: Sprt | None = None
-    verdict: Verdict | None = None  # of the SPRT
     # Of the mean search of A and of B; 0: none.
     simulations: tuple[float, float] = field(default=(0.0, 0.0), compare=False)
     equal_time: dict[str, Any] | None = None  # how the simulations of B were found; see `equal_time.EqualTime`
     same_limit: bool = False  # whether both sides have the same limit in seconds
-    disputed: int = 0  # games where an engine's final score differs from the referee's, if checked
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields as plain data for JSON."""
@@ -183,12 +176,9 @@ class MatchResult:
             (self.draws, "drawn (counted as half a win each)"),
             (self.capped, f"stopped after {self.max_moves} moves and scored as they stood"),
             (self.forfeits, "forfeited"),
-            (self.disputed, "scored differently by an engine"),
         ):
             if count:
                 lines.append(f"{count} of the games {what}")
-        if self.sprt is not None and self.verdict is not None:
-            lines.append(self.verdict.describe(self.sprt))
         if self.interrupted:
             lines.append("interrupted before the last game")
         return "\n".join(lines)
@@ -240,8 +230,8 @@ def play_match(
     path, records = check("results", results, Path | None), check("sgf", sgf, Path | None)
     if fast:
         others = {
-            "time": s.time, "jobs": jobs > 1, "cluster": cluster, "results": results, "sgf": sgf, "sprt": s.sprt,
-            "check_scores": s.check_scores, "equal_time": s.equal_time, "skip": s.skip,
+            "time": s.time, "jobs": jobs > 1, "cluster": cluster, "results": results, "sgf": sgf,
+            "equal_time": s.equal_time, "skip": s.skip,
         }  # fmt: skip
         if given := [name for name, value in others.items() if value]:
             raise RlgoError(f"fast cannot be combined with {' or '.join(given)}")
@@ -312,7 +302,6 @@ class _Match:
             "openings": s.found.name,
             "max_moves": s.longest,
             "time": self.time,
-            "check_scores": s.check_scores,
             "versions": self.engines,
             **programs,
             **({} if self.equal_time is None else {"equal_time": self.equal_time}),
@@ -325,7 +314,7 @@ class _Match:
     def tasks(self, finished: set[int]) -> Iterator[GameTask]:
         """Yield the games that are left to play. A is Black in the odd ones."""
         s = self.settings
-        rules = GameRules(s.size, s.komi, s.longest, s.time, s.check_scores, self.sgf is not None)
+        rules = GameRules(s.size, s.komi, s.longest, s.time, self.sgf is not None)
         openings = itertools.islice(s.found.sequence(s.seed), s.games // 2)
         for number, opening in itertools.islice(enumerate(openings, 1), s.skip, None):
             for n, black, white in ((2 * number - 1, 0, 1), (2 * number, 1, 0)):
@@ -344,7 +333,7 @@ class _Match:
 
     def _comment(self, number: int) -> str:
         """Return the comment of a game's SGF record."""
-        hidden = ("a", "b", "check_scores", "versions", "files")
+        hidden = ("a", "b", "versions", "files")
         settings = [f"{key} {value}" for key, value in self.header.items() if key not in hidden and value != ""]
         first = f"rlgo {version()}: game {number} of {self.names[0]} against {self.names[1]}"
         engines = [f"{name} {number}" for name, number in self.engines.items()]
@@ -367,34 +356,22 @@ class _Match:
         return interrupted
 
     def _play_in(self, pool: GamePool, kept: Results, *, progress: bool) -> None:
-        """Play the rest of the match in a pool, or until its test is decided."""
+        """Play the rest of the match in a pool."""
         games, tasks = self.settings.games - 2 * self.settings.skip, self.tasks(kept.numbers)
         if self.sgf is not None:
             make_folder(self.sgf)
         sgf = None if self.sgf is None else self.sgf / "game-{:05}.sgf"
         with console.Progress(games, "games", initial=len(self.own(kept)), enabled=progress) as bar:
-            openings = _Openings(self.own(kept), self.settings.skip + 1)
-            if openings.decided(self.settings.sprt):
-                return
-            for game in play_into(kept, pool, tasks, bar, sgf):
+            for _ in play_into(kept, pool, tasks, bar, sgf):
                 bar.set_postfix(lambda: _won(self.own(kept)))
-                openings.add(game)
-                if openings.decided(self.settings.sprt):
-                    return
 
     def result(self, games: Sequence[PlayedGame], *, interrupted: bool) -> MatchResult:
-        """Return the result of some games, in their order; those after the end of a test do not count."""
-        s, verdict = self.settings, None
-        if s.sprt is not None:
-            openings = _Openings(games, s.skip + 1)
-            verdict = judge(openings.means, s.sprt)
-            if verdict.accepted:
-                games = [game for game in games if game.opening <= s.skip + verdict.openings]
+        """Return the result of some games, in their order."""
         records = [game.record for game in games]
         forfeits = [f"game {game.number}: {game.record.forfeit}" for game in games if game.record.forfeit]
         return _make_result(
             self.names,
-            s,
+            self.settings,
             list(scores_by_opening(games).values()),
             black_wins=sum(record.z for record in records),
             distinct=len({record.moves for record in records}),
@@ -409,9 +386,6 @@ class _Match:
             equal_time=self.equal_time,
             same_limit=self.same_limit,
             time=self.time,
-            sprt=s.sprt,
-            verdict=verdict,
-            disputed=sum(is_disputed(record) for record in records),
         )
 
 
@@ -455,31 +429,6 @@ def _won(games: Sequence[PlayedGame]) -> str:
     return f"won {in_percent(sum(map(sum, scores)) / sum(map(len, scores)), clustered_interval(scores))}"
 
 
-class _Openings:
-    """A's mean score in each opening from the first on, in order, up to one that is not finished.
-
-    This way the end of a test does not depend on how long single games take.
-    """
-
-    def __init__(self, games: Sequence[PlayedGame], first: int) -> None:
-        self.means: list[float] = []
-        self._scores: dict[int, list[float]] = {}
-        self._first = first
-        for game in games:
-            self.add(game)
-
-    def add(self, game: PlayedGame) -> None:
-        """Add a game."""
-        self._scores.setdefault(game.opening, []).append(_score(game))
-        while len(scores := self._scores.get(self._first + len(self.means), [])) == 2:
-            self.means.append(sum(scores) / 2)
-
-    def decided(self, sprt: Sprt | None) -> int:
-        """Return the number of openings that decide a test; 0 if it is undecided or there is none."""
-        verdict = None if sprt is None else judge(self.means, sprt)
-        return verdict.openings if verdict is not None and verdict.accepted else 0
-
-
 def _seconds(games: Sequence[PlayedGame]) -> tuple[float, float]:
     """Return the total time of A and of B, from times rounded as in results files."""
     sides = [[round(s, 3) for s in game.record.seconds][:: 1 if game.number % 2 else -1] for game in games]
@@ -510,19 +459,6 @@ def _equal_time(
     try_players([a, f"{b},simulations={FIRST}"], s.size, s.komi)
     rules = GameRules(s.size, s.komi, s.longest, s.time)
     return find_equal_time(a, b, s.found, rules, s.seed, progress=progress)
-
-
-def is_disputed(record: GameRecord) -> bool:
-    """Return whether an engine reported a different score from the referee's; without a report, there is no dispute."""
-    return any(_points(score) not in (None, _points(record.result)) for score in record.scores.values())
-
-
-def _points(result: str) -> float | None:
-    """Return Black's lead: 3.5 for ``B+3.5``, 0 for a draw, None for a result without points."""
-    match = re.fullmatch(r"([BW])\+(\d+\.?\d*)|0(?:\.0)?|draw", result.strip(), re.IGNORECASE)
-    if match is None:
-        return None
-    return float(match[2]) * (1 if match[1].upper() == "B" else -1) if match[1] else 0.0
 
 
 def _play_fast(a: str | Player, b: str | Player, s: MatchSettings, *, progress: bool) -> MatchResult:

@@ -205,8 +205,7 @@ def read_openings(path: Path, size: int) -> list[Opening]:
     """Read a file of openings.
 
     It is either one that `rlgo openings make` wrote, or a plain text: an opening a line, its moves as vertices
-    (``B4 B3 E4 F3``), Black first, and after a tab, if it is known, Black's chance. In a plain text, lines that begin
-    with # and further columns are ignored.
+    (``B4 B3 E4 F3``), Black first. In a plain text, lines that begin with # and what follows a tab are ignored.
 
     Raises
     ------
@@ -218,22 +217,10 @@ def read_openings(path: Path, size: int) -> list[Opening]:
     found = []
     for number, text in enumerate(lines, 1):
         if text.strip() and not text.startswith("#"):
-            place, (moves, *others) = f"{path}, line {number}", text.split("\t")
-            found.append(Opening(_parsed(moves, size, place), chance=_chance_of(others, place)))
+            found.append(Opening(_parsed(text.partition("\t")[0], size, f"{path}, line {number}")))
     if not found:
         raise RlgoError(f"{path}: expected openings, one a line: B4 B3 E4 F3")
     return found
-
-
-def _chance_of(columns: Sequence[str], place: str) -> float:
-    """Read the second column of a plain text, if there is one: Black's chance."""
-    try:
-        chance = float(columns[0]) if columns else math.nan
-    except ValueError:
-        chance = -1.0
-    if columns and not 0 <= chance <= 1:
-        raise RlgoError(f"{place}: expected a chance from 0 to 1 after the moves, found {shown(columns[0])}")
-    return chance
 
 
 def read_made(path: Path, lines: Sequence[str], size: int) -> tuple[dict[str, object], list[Opening]]:

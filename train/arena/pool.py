@@ -11,12 +11,10 @@ import contextlib
 import functools
 import multiprocessing
 import os
-import re
 import signal
 import sys
-import time
 import traceback
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
@@ -32,9 +30,7 @@ from train.arena.referee import GameRecord, GameRules, play_game
 from train.players import make_player
 from train.players.loading import files_loaded
 
-_MOST_DEATHS = 3  # process deaths in one game, or at start-up, before giving up
-_START_SECONDS = 300.0  # to wait for a process of a cluster to be ready
-_NOTICE_SECONDS = 10.0  # before a message about the wait
+_MOST_DEATHS = 3  # process deaths in one game before giving up
 _SAFE_PATH = "PYTHONSAFEPATH"  # keeps the current folder, whose modules may hide ours, out of a new process
 
 
@@ -115,8 +111,7 @@ class GamePool:
     """Base class of pools: a number of places where games are played at the same time.
 
     `run` is common to all pools. A pool defines how a game is started in a place (`start`), how to wait for games
-    (`wait`), how to get a finished one (`result`), and how to replace a worker that died (`replace`). If workers are
-    slow to start, or may fail to, it also defines when they are ready (`readiness`, `admit`).
+    (`wait`), how to get a finished one (`result`), and how to replace a worker that died (`replace`).
     """
 
     places: int  # numbered from 0
@@ -126,40 +121,21 @@ class GamePool:
 
         Raises
         ------
-        RlgoError : see `GameWorker.play`; for a game during which one process after another dies; and on a cluster if
-            its processes do not start or have another version of rlgo.
+        RlgoError : see `GameWorker.play`; for a game during which one process after another dies; and if a machine of
+            a cluster has another version of rlgo.
         """
-        waiting, again, deaths = iter(tasks), deque[GameTask](), Counter[int]()
+        waiting, deaths = iter(tasks), Counter[int]()
         busy: dict[Any, tuple[int, GameTask]] = {}
-        starting: dict[Any, int] = {}
-        idle: list[int] = []  # while there are any, no game is waiting
 
         def start_next(place: int) -> None:
-            task = again.popleft() if again else next(waiting, None)
-            if task is None:
-                idle.append(place)
-            else:
+            task = next(waiting, None)
+            if task is not None:
                 busy[self.start(place, task)] = place, task
 
-        def start_when_ready(place: int) -> None:
-            handle = self.readiness(place)
-            if handle is None:
-                start_next(place)
-            else:
-                starting[handle] = place
-
         for place in range(self.places):
-            start_when_ready(place)
-        while busy or not idle:
-            for handle in self.wait([*busy, *starting]):
-                if handle in starting:
-                    place = starting.pop(handle)
-                    if self.admit(handle):
-                        start_next(place)
-                    else:
-                        self.replace(place)
-                        start_when_ready(place)
-                    continue
+            start_next(place)
+        while busy:
+            for handle in self.wait([*busy]):
                 place, task = busy.pop(handle)
                 try:
                     record = self.result(handle)
@@ -169,10 +145,7 @@ class GamePool:
                         raise RlgoError(f"game {task.number}: its process died {_MOST_DEATHS} times") from None
                     console.message(f"rlgo: game {task.number}: its process died; playing the game again")
                     self.replace(place)
-                    again.append(task)
-                    start_when_ready(place)
-                    if again and idle:
-                        start_next(idle.pop())
+                    busy[self.start(place, task)] = place, task
                 else:
                     start_next(place)
                     yield task, record
@@ -194,14 +167,6 @@ class GamePool:
 
     def replace(self, place: int) -> None:
         """Put a new worker in the place of one that died."""
-        raise NotImplementedError
-
-    def readiness(self, place: int) -> Any:  # noqa: ARG002 - a worker takes its first game while it starts
-        """Return a handle to wait for until the worker of a place can play; None if it can already."""
-        return None
-
-    def admit(self, handle: Any) -> bool:
-        """Accept a worker whose `readiness` is over; return whether it is still alive. RlgoError if it cannot play."""
         raise NotImplementedError
 
 
@@ -291,7 +256,6 @@ class ProcessPool(GamePool):
         """Start n processes."""
         self._context = multiprocessing.get_context("spawn")  # not forked: this process may have threads
         self.places = n
-        self._imports_main = _is_guarded(getattr(sys.modules["__main__"], "__file__", None))
         self._workers = [self._spawn() for _ in range(n)]
 
     @property
@@ -302,8 +266,7 @@ class ProcessPool(GamePool):
     def _spawn(self) -> tuple[Any, Connection]:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs, os.environ.get(_SAFE_PATH)), daemon=True)
-        main = contextlib.nullcontext() if self._imports_main else _without_main()
-        with main, _environment(_SAFE_PATH, "1"), _without_interrupts():
+        with _without_main(), _environment(_SAFE_PATH, "1"), _without_interrupts():
             process.start()
         theirs.close()
         return process, ours
@@ -349,35 +312,20 @@ class ProcessPool(GamePool):
                     process.kill()
 
 
-@functools.cache
-def _is_guarded(script: str | None) -> bool:
-    """Return whether processes may import the main module, as they do by default; if not, say so in one line, once.
-
-    They would play the whole script again, unless it asks whether it is the main module.
-    """
-    try:
-        source = "" if script is None else Path(script).read_text("utf-8")
-    except (OSError, ValueError):
-        return True  # a program in a form of its own, which does not run when it is imported
-    if script is None or re.search(r"^if\b.*\b__name__\b", source, re.MULTILINE):
-        return True
-    console.message(
-        f'rlgo: {script}: no `if __name__ == "__main__":`, so processes that play games do not import it; '
-        "they do not know what it registers"
-    )
-    return False
-
-
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
-    """Hide the file of the main module inside the block, so that processes started there do not import it."""
-    main = sys.modules["__main__"]
-    hidden = {"__file__": main.__dict__.pop("__file__"), "__spec__": main.__spec__}
-    main.__spec__ = None
+    """Keep processes that are started inside the block from importing the main module.
+
+    A script would run again in each of them, unless it asks whether it is the main module.
+    """
+    own: dict[str, Any] = vars(sys.modules["__main__"])
+    hidden: dict[str, Any] = {name: own[name] for name in ("__file__", "__spec__") if name in own}
+    own.pop("__file__", None)
+    own["__spec__"] = None
     try:
         yield
     finally:
-        main.__dict__.update(hidden)
+        own.update(hidden)
 
 
 @contextlib.contextmanager
@@ -442,66 +390,35 @@ def _serve(connection: Connection, safe_path: str | None) -> None:
 
 
 class RayPool(GamePool):
-    """One game at a time for each free CPU of a Ray cluster, at most n."""
+    """n games at a time on a Ray cluster, or as many as it has CPUs. Those for which no CPU is free wait for one."""
 
     def __init__(self, cluster: str, n: int | None = None) -> None:
-        """Start the workers, as soon as a CPU is free.
+        """Connect to a cluster, see `ray_cluster.connect`. RlgoError if there is no such cluster."""
+        name = f"--cluster {cluster}"
+        self._ray, self._is_ours = ray_cluster.connect(cluster, n or 1, setting=name)
+        self.places = n or max(1, int(self._ray.cluster_resources().get("CPU", 0)))
+        if self._ray.available_resources().get("CPU", 0) < 1:
+            console.message(f"rlgo: {name}: all of its CPUs are busy; waiting for a free one")
+        # A game whose process died is played again by `run`.
+        options = {"num_cpus": 1, "max_retries": 0, "scheduling_strategy": "SPREAD"}
+        task = self._ray.remote(_play).options(**options)
+        self._play = functools.partial(task.remote, os.getcwd(), ray_cluster.fingerprint(), name)
+        self._calls: set[Any] = set()
 
-        cluster : see `ray_cluster.connect`
-
-        Raises
-        ------
-        RlgoError : if there is no such cluster, or none of its CPUs becomes free for minutes.
-        """
-        self._name = f"--cluster {cluster}"
-        self._ray, self._is_ours = ray_cluster.connect(cluster, n or 1, setting=self._name)
-        self.actors: list[Any] = []
-        try:
-            free = self._wait_for_cpus()
-        except BaseException:
-            self.close()
-            raise
-        self.places = min(n or free, free)
-        self._kind = self._ray.remote(_Actor).options(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")
-        self.actors = [self._kind.remote(os.getcwd()) for _ in range(self.places)]
-        self._starting: set[Any] = set()
-        self._deaths = 0  # of processes that were starting, in a row
-        self._waits_since, self._has_told = time.monotonic(), False
-
-    def _wait_for_cpus(self) -> int:
-        """Wait for a free CPU of the cluster, and return how many there are. RlgoError if there is none for long."""
-        for second in range(int(_START_SECONDS)):
-            free = int(self._ray.available_resources().get("CPU", 0))  # with those of machines that have just died
-            if free:
-                return free
-            if second == 0:
-                console.message(f"rlgo: {self._name}: all of its CPUs are busy; waiting for a free one")
-            time.sleep(1.0)
-        raise RlgoError(f"{self._name}: none of its CPUs was free for {_START_SECONDS:g} s")
-
-    def start(self, place: int, task: GameTask) -> Any:
-        """Send the game to the actor of a place."""
-        return self.actors[place].play.remote(task)
+    def start(self, place: int, task: GameTask) -> Any:  # noqa: ARG002 - Ray finds a place
+        """Send the game to the cluster."""
+        call = self._play(task)
+        self._calls.add(call)
+        return call
 
     def wait(self, handles: list[Any]) -> list[Any]:
-        """Wait for a game or a process that is starting, for a second at most, so that Ctrl-C is seen.
-
-        Raises RlgoError if no process can play for minutes, because no CPU is free.
-        """
-        over = list(self._ray.wait(handles, timeout=1.0)[0])
-        waited = time.monotonic() - self._waits_since
-        if over or not self._starting.issuperset(handles):
-            self._waits_since = time.monotonic()
-        elif waited > _START_SECONDS:
-            raise RlgoError(f"{self._name}: no process could start for {_START_SECONDS:g} s: are its CPUs free?")
-        elif waited > _NOTICE_SECONDS and not self._has_told:
-            self._has_told = True
-            console.message(f"rlgo: {self._name}: no process can play; waiting for a free CPU")
-        return over
+        """Wait for a game, for a second at most, so that Ctrl-C is seen."""
+        return list(self._ray.wait(handles, timeout=1.0)[0])
 
     def result(self, handle: Any) -> GameRecord:
-        """Get a game, or raise what its actor raised."""
+        """Get a game, or raise what its process raised."""
         errors = self._ray.exceptions
+        self._calls.remove(handle)
         try:
             record: GameRecord = self._ray.get(handle)
         except errors.RayTaskError as error:
@@ -511,49 +428,30 @@ class RayPool(GamePool):
         return record
 
     def replace(self, place: int) -> None:
-        """Start a new actor in a place."""
-        self.actors[place] = self._kind.remote(os.getcwd())
-
-    def readiness(self, place: int) -> Any:
-        """Ask the actor of a place for its fingerprint. Without a free CPU for it, there is no answer."""
-        handle = self.actors[place].fingerprint.remote()
-        self._starting.add(handle)
-        return handle
-
-    def admit(self, handle: Any) -> bool:
-        """Check the fingerprint of an actor. RlgoError, too, if one after another dies first."""
-        self._starting.remove(handle)
-        try:
-            found = str(self._ray.get(handle))
-        except self._ray.exceptions.RayError as error:
-            self._deaths += 1
-            if ray_cluster.was_killed(error) and self._deaths < _MOST_DEATHS:
-                return False
-            raise RlgoError(f"{self._name}: its processes do not start: {ray_cluster.short_error(error)}") from None
-        ray_cluster.check_fingerprint(found, "a machine", self._name)
-        self._deaths = 0
-        return True
+        """Do nothing: Ray has another process."""
 
     def close(self) -> None:
-        """End all actors, and the connection if it is ours."""
-        for actor in self.actors:
+        """End all games, and the connection if it is ours."""
+        for call in self._calls:
             with contextlib.suppress(Exception):
-                self._ray.kill(actor)
+                self._ray.cancel(call, force=True)
         if self._is_ours:
             self._ray.shutdown()
 
 
-class _Actor(GameWorker):
-    """A `GameWorker` on any machine of a cluster.
+@functools.cache
+def _worker_in(folder: str, fingerprint: str, name: str) -> GameWorker:
+    """Make the worker of a process of a cluster, which keeps engines between games.
 
     folder : the current folder of the process that requests games, for relative paths in specs
+    fingerprint : see `ray_cluster.check_fingerprint`, also for the name
     """
+    ray_cluster.check_fingerprint(fingerprint, name)
+    with contextlib.suppress(OSError):  # another machine may not have it
+        os.chdir(folder)
+    return GameWorker()
 
-    def __init__(self, folder: str) -> None:
-        super().__init__()
-        with contextlib.suppress(OSError):  # another machine may not have it
-            os.chdir(folder)
 
-    def fingerprint(self) -> str:
-        """Return what must be equal on all machines."""
-        return ray_cluster.fingerprint()
+def _play(folder: str, fingerprint: str, name: str, task: GameTask) -> GameRecord:
+    """Play a game in a process of a cluster."""
+    return _worker_in(folder, fingerprint, name).play(task)

@@ -11,7 +11,7 @@ and in docs/results.md. On other boards the scale is anchored to random play, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -27,7 +27,7 @@ from rlgo.features.weights import Weights, load_weights
 from rlgo.learning.fast_games import play_fast
 from train.arena.elo import PairResult, Rating, rate_new, widened
 from train.arena.fast import on_common_features
-from train.arena.openings import RANDOM_OPENINGS, Openings, find_openings
+from train.arena.openings import RANDOM_OPENINGS, find_openings
 from train.console import table
 
 FORMAT, VERSION = "rlgo-ladder", 1
@@ -73,40 +73,23 @@ class RatingScale:
         the rating. Its 95 % interval covers the number of games and the `scatter`, so that it holds between players of
         different runs.
         """
-        return self.rate_from(self.results("new", weights, games, seed=seed, komi=komi))
-
-    def rate_from(self, results: Iterable[PairResult]) -> Rating:
-        """Rate one player from its results against reference players."""
-        return rate_new(self.elo, results)
-
-    def results(
-        self,
-        name: str,
-        weights: Weights,
-        games: int,
-        *,
-        seed: Seed,
-        komi: float = DEFAULT_KOMI,
-        openings: Openings | None = None,
-    ) -> list[PairResult]:
-        """Play `weights` against the reference players, as `rate` does, and return the results of the player `name`.
-
-        A few games against all of them place the player roughly; then it plays its nearest neighbours, because games
-        that one side nearly always wins carry little information.
-        """
         features, (theta, *players) = on_common_features([weights, *self.players.values()], self.size)
         seeds = seed_sequence(seed).spawn(2 * len(players))
-        found = openings or find_openings(RANDOM_OPENINGS, self.size, komi)
+        found = find_openings(RANDOM_OPENINGS, self.size, komi)
 
         def play(i: int, n: int, seed: np.random.SeedSequence) -> np.ndarray:
             return play_fast(features, theta, players[i], n, seed, komi, found.array(n // 2, seed)).scores
 
+        def rated(scores: Sequence[np.ndarray]) -> Rating:
+            return rate_new(self.elo, [self.result("new", name, s) for name, s in zip(names, scores, strict=True)])
+
+        # A few games against all place the player roughly; those that one side nearly always wins tell little.
         names, probe = list(self.players), max(2, games // _PROBE // 2 * 2)
         scores = [play(i, probe, seeds[i]) for i in range(len(players))]
-        about = self.rate_from(self.result(name, player, s) for player, s in zip(names, scores, strict=True)).elo
+        about = rated(scores).elo
         for i in sorted(range(len(players)), key=lambda i: abs(self.elo[names[i]] - about))[:NEAREST]:
             scores[i] = np.concatenate([scores[i], play(i, games, seeds[len(players) + i])])
-        return [self.result(name, player, s) for player, s in zip(names, scores, strict=True)]
+        return rated(scores)
 
     def result(self, a: str, b: str, scores: Sequence[Sequence[float]] | np.ndarray) -> PairResult:
         """Return the result of two players, a's `scores` by opening, with the variance that `scatter` adds."""

@@ -33,7 +33,6 @@ class GameRules:
     komi: float
     max_moves: int  # plies, including the opening, after which a game is scored as it stands
     time: TimeSettings | None = None  # for each side; None: no clock
-    check_scores: bool = False  # also ask engines for their final_score
     sgf: bool = False  # write an SGF record
     opinions: bool = False  # keep the opinions of the players on each position
 
@@ -61,10 +60,8 @@ class GameRecord:
     capped: bool = False  # stopped after max_moves
     forfeit: str = ""  # why the loser forfeited, in words; "": no forfeit
     seconds: tuple[float, float] = (0.0, 0.0)  # total time of Black and of White
-    longest: tuple[float, float] = (0.0, 0.0)  # longest move of Black and of White, in seconds
     simulations: tuple[int, int] = (0, 0)  # of all searches of Black and of White
     searches: tuple[int, int] = (0, 0)  # moves of Black and of White that simulations preceded
-    scores: dict[str, str] = field(default_factory=dict)  # what engines report as the final score, by colour
     sgf: bytes = b""
     opinions: dict[int, Opinion] = field(default_factory=dict)  # by the number of moves before; see `GameRules`
 
@@ -122,9 +119,8 @@ class _Referee:
         self.players, self.rules = players, rules
         self.game = Game(rules.size, rules.komi)
         self.clock = Clock(rules.time)
-        self.seconds, self.longest = {BLACK: 0.0, WHITE: 0.0}, {BLACK: 0.0, WHITE: 0.0}
+        self.seconds = {BLACK: 0.0, WHITE: 0.0}
         self.simulations, self.searches = {BLACK: 0, WHITE: 0}, {BLACK: 0, WHITE: 0}
-        self.scores: dict[str, str] = {}
         self.comments: dict[int, str] = {}  # by number of moves: what the player reported about the last one
         self.opinions: dict[int, Opinion] = {}  # by number of moves before
         for p in opening:
@@ -186,7 +182,6 @@ class _Referee:
         """Count the time of a move. Raises _Forfeit if it was too long."""
         self.clock.spend(color, seconds, budget)
         self.seconds[color] += seconds
-        self.longest[color] = max(self.longest[color], seconds)
         if self.clock.has_lost(color):
             raise _Forfeit(color, f"{player.name}: out of time ({self.rules.time})", "T")
 
@@ -199,19 +194,12 @@ class _Referee:
                 raise _Forfeit(color, f"{difference} ({COLOR_NAMES[3 - color]}, too: {other})" if other else difference)
 
     def end_game(self) -> None:
-        """Notify the players that the game is over, and ask engines for the score if the rules require it."""
-        for color, player in self.players.items():
+        """Notify the players that the game is over."""
+        for player in self.players.values():
             try:
                 player.end_game(self.game, self.game.outcome)
             except RlgoError as error:
                 console.message(f"rlgo: {player.name}: {error}")
-            if self.rules.check_scores and not self.game.resigned:
-                try:
-                    score = player.final_score()
-                except EngineError as error:
-                    score = f"? {error}"
-                if score is not None:
-                    self.scores[COLOR_NAMES[color]] = score
 
     def record(
         self, forfeit: _Forfeit | None, comment: str, names: Sequence[str], *, capped: bool = False
@@ -233,10 +221,8 @@ class _Referee:
             capped=capped,
             forfeit=reason,
             seconds=(self.seconds[BLACK], self.seconds[WHITE]),
-            longest=(self.longest[BLACK], self.longest[WHITE]),
             simulations=(self.simulations[BLACK], self.simulations[WHITE]),
             searches=(self.searches[BLACK], self.searches[WHITE]),
-            scores=self.scores,
             sgf=sgf,
             opinions=self.opinions,
         )

@@ -27,7 +27,6 @@ from train.locks import only_writer
 
 FORMAT = 2
 _LONG = 60  # characters of a value in an error
-_ADDED: dict[str, Any] = {"check_scores": False}  # keys that older headers lack, and their values then
 
 
 @dataclass(frozen=True)
@@ -54,10 +53,8 @@ class PlayedGame:
             "capped": r.capped,
             "forfeit": r.forfeit,
             "seconds": [round(s, 3) for s in r.seconds],
-            "longest": [round(s, 3) for s in r.longest],
             "simulations": list(r.simulations),
             "searches": list(r.searches),
-            "scores": r.scores,
         }
 
     @classmethod
@@ -70,10 +67,8 @@ class PlayedGame:
             data["capped"],
             data["forfeit"],
             tuple(data["seconds"]),
-            tuple(data["longest"]),
             tuple(data.get("simulations", (0, 0))),  # older files lack them
             tuple(data.get("searches", (0, 0))),
-            data["scores"],
         )
         return cls(data["game"], data["opening"], data["black"], data["white"], record)
 
@@ -204,7 +199,7 @@ def _check_header(path: Path, data: bytes, header: dict[str, Any]) -> list[str]:
         found = verify(json.loads(first))
     except ValueError:
         raise RlgoError(f"{path}: damaged, or not a results file of this version of rlgo") from None
-    found = with_openings({**_ADDED, **found})
+    found = with_openings(found)
     for key, value in json.loads(json.dumps(header)).items():
         if found.get(key) != value:
             parts = _first_difference(found.get(key), value)

@@ -23,7 +23,6 @@ the ratings as text and JSON.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,14 +65,12 @@ class TournamentPlan:
     folder: Path  # for everything the tournament writes
     path: Path  # of the file
     out: str | None = None  # the folder that contains the tournament's, if not as in the file
-    given_openings: str = ""  # openings, if not as in the file
 
     @property
     def command(self) -> str:
         """The command that plays the tournament, or the rest of it."""
         out = [] if self.out is None else ["--out", self.out]
-        openings = ["--openings", self.given_openings] if self.given_openings else []
-        return console.command("rlgo", "tournament", self.path, *out, *openings)
+        return console.command("rlgo", "tournament", self.path, *out)
 
     @property
     def rules(self) -> GameRules:
@@ -167,14 +164,13 @@ class Standing:
 # ---------------------------------------------------------------------------------------------
 
 
-def read_tournament(path: str | Path, out: str | None = None, openings: str = "") -> TournamentPlan:
+def read_tournament(path: str | Path, out: str | None = None) -> TournamentPlan:
     """Read a tournament's file, and check the specs of its players.
 
     Parameters
     ----------
     path : a TOML file, or the name of a shipped one (see `resources.config_path`)
     out : where to make the tournament's folder; None: as the file says
-    openings : see `openings.find_openings`; "": as the file says
 
     Raises
     ------
@@ -182,13 +178,13 @@ def read_tournament(path: str | Path, out: str | None = None, openings: str = ""
     """
     file = config_path(path, "tournaments")
     try:
-        return _read_plan(file, out, openings)
+        return _read_plan(file, out)
     except RlgoError as error:
         text = str(error)
         raise RlgoError(text if text.startswith(str(file)) else f"{file}: {text}") from None
 
 
-def _read_plan(file: Path, out: str | None, openings: str) -> TournamentPlan:
+def _read_plan(file: Path, out: str | None) -> TournamentPlan:
     """Read a tournament's file; errors do not name it."""
     data = read_toml(file)
     for key in data:
@@ -197,7 +193,6 @@ def _read_plan(file: Path, out: str | None, openings: str) -> TournamentPlan:
         if not isinstance(data[key], dict):
             raise RlgoError(f"{key}: expected a table [{key}]")
     settings: TournamentConfig = section_from(TournamentConfig, data.get("tournament", {}), str(file))
-    settings = dataclasses.replace(settings, openings=openings or settings.openings)
     players, anchors = data.get("players", {}), data.get("anchors", {})
     _check_players(players)
     _check_settings(settings, players)
@@ -207,9 +202,7 @@ def _read_plan(file: Path, out: str | None, openings: str) -> TournamentPlan:
         if not allows(float, elo):
             raise RlgoError(f"anchors.{name} = {elo!r}: expected a rating in Elo")
     folder = Path(settings.out if out is None else out) / settings.name
-    return TournamentPlan(
-        settings, players, {name: float(elo) for name, elo in anchors.items()}, folder, file, out, openings
-    )
+    return TournamentPlan(settings, players, {name: float(elo) for name, elo in anchors.items()}, folder, file, out)
 
 
 def _check_players(players: Mapping[str, Any]) -> None:

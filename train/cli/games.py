@@ -12,7 +12,6 @@ from train.cli.options import (
     JsonFile,
     Komi,
     OpeningsName,
-    OtherOpenings,
     Seed,
     Size,
     check_different,
@@ -46,12 +45,10 @@ _Time = Annotated[
 ]
 _Jobs = Annotated[int, option("--jobs", "Games at a time.", Workers)]
 _Cluster = Annotated[str, option("--cluster", "Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")]
-_Sprt = Annotated[str | None, option("--sprt", "Stop when this is decided: elo0=0,elo1=20.", metavar="TEST")]
 _ResultsFile = Annotated[
     Path | None, option("--results", "Append games to this JSONL file, and continue from its end.", metavar="FILE")
 ]
 _SgfFolder = Annotated[Path | None, option("--sgf", "Write a record of each game here.", metavar="DIR")]
-_CheckScores = Annotated[bool, option("--check-scores", "Compare the engines' final_score with rlgo's.")]
 _Fast = Annotated[bool, option("--fast", "Play in compiled code: greedy and random players, simple ko.")]
 
 
@@ -70,10 +67,8 @@ def match(
     time: _Time = None,
     jobs: _Jobs = 1,
     cluster: _Cluster = "",
-    sprt: _Sprt = None,
     results: _ResultsFile = None,
     sgf: _SgfFolder = None,
-    check_scores: _CheckScores = False,
     equal_time: _EqualTime = False,
     fast: _Fast = False,
     json_file: JsonFile = None,
@@ -87,7 +82,6 @@ def match(
 
     from rlgo.go.clock import parse_time
     from train.arena.match import play_match
-    from train.arena.sprt import parse_sprt
 
     with report_stop("the first game"):
         result = play_match(
@@ -106,8 +100,6 @@ def match(
             cluster=cluster,
             results=results,
             sgf=sgf,
-            sprt=None if sprt is None else parse_sprt(sprt),
-            check_scores=check_scores,
             equal_time=equal_time,
         )
     print(result)
@@ -152,7 +144,6 @@ def tournament(
         str | None,
         option("--out", "Folder for the tournament's own folder.", metavar="DIR", show_default="from the config"),
     ] = None,
-    openings: OtherOpenings = "",
     table: Annotated[bool, option("--table", "Only print the current ratings.")] = False,
 ) -> None:
     """Play a tournament, and rate the players in Elo.
@@ -162,7 +153,7 @@ def tournament(
     """
     from train.arena.tournament import RATINGS_PNG, read_tournament, run_tournament, standing_of, tournament_picture
 
-    plan = read_tournament(config, out, openings)
+    plan = read_tournament(config, out)
     if table:
         refuse_unused(context, "with --table", "jobs")
         print(standing_of(plan))

@@ -93,6 +93,21 @@ _GONE = {  # commands and options of earlier versions, with what takes their pla
     "play --no-color": "the board is plain text",
     "play --quiet": "what the engine thinks stands after its move",
     "web --tensorboard": "`make tensorboard` shows the runs",
+    "compare": "`rlgo eval A B` rates both and plays their last weights; `rlgo weights diff` shows other settings",
+    "sweep plot": "a sweep draws itself at its end, or when run again; `rlgo eval RUN ... --png FILE` draws runs",
+    "sweep --resume": "the same command without it continues a sweep",
+    "eval --komi": "weights are rated with the komi of their training; `rlgo match --komi` plays with another",
+    "eval --gnugo": "`rlgo match greedy,weights=FILE gtp:COMMAND` plays against an engine",
+    "ladder --json": "`rlgo eval --json` lists the reference players, too",
+    "ladder --games": "--make takes as many games as the shipped scale",
+    "ladder --gnugo": "--make takes as many games as the shipped scale",
+    "ladder --seed": "--make takes the seed of the shipped scale",
+    "match --sprt": "choose --games beforehand; `rlgo experiment run --minutes` stops when a claim is decided",
+    "match --check-scores": "the referee compares the boards of engines with its own at the end of every game",
+    "sweep --openings": "set `openings` in the table [sweep] of its file",
+    "tournament --openings": "set `openings` in the table [tournament] of its file",
+    "openings judge": "`rlgo openings make` keeps the judge's chances in its file",
+    "openings --visits": "set the simulations of the judge in its spec",
     "cgos": "the server's own client runs `rlgo gtp --all-alive`; see the page Engine",
 }
 
@@ -116,9 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     if "_RLGO_COMPLETE" in os.environ:
         app(prog_name="rlgo")  # prints what the shell asks for, and exits
-    for name in [*argv[:1], *(f"{argv[0]} {option}" for option in argv[1:])]:
-        if name in _GONE:
-            raise RlgoError(f"{name} is gone: {_GONE[name]}")
+    _refuse_gone(argv)
     command = typer.main.get_command(_app_for(argv))
     try:
         # Not `command.main`, which handles Ctrl-C and closed pipes differently.
@@ -130,6 +143,15 @@ def _run(argv: Sequence[str]) -> int:
         raise RlgoError(_explain(error)) from None
     except RlgoError as error:
         raise RlgoError(_name_option(str(error), argv)) from None
+
+
+def _refuse_gone(argv: Sequence[str]) -> None:
+    """Raise RlgoError for a command or an option that is gone."""
+    given = [argument.partition("=")[0] for argument in argv]
+    for name, successor in _GONE.items():
+        command, _, part = name.partition(" ")
+        if given[:1] == [command] and (part in given if part.startswith("--") else given[1:2] == [part] or not part):
+            raise RlgoError(f"{name} is gone: {successor}")
 
 
 def _name_option(text: str, argv: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Commands about training runs: train, runs, compare, eval, sweep."""
+"""Commands about training runs: train, runs, eval, ladder, sweep."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_SIZE, EvenCount, Workers
+from rlgo.base.settings import DEFAULT_SIZE, Workers
 from train.cli.options import (
     JsonFile,
-    OpeningsName,
-    OtherOpenings,
     PairGames,
     PngFile,
     Seed,
@@ -27,16 +25,10 @@ from train.cli.options import (
     openings_option,
     option,
     refuse_unused,
-    report_stop,
     shipped,
-    whole,
     write_json,
 )
 from train.console import message, optional_picture
-from train.provenance import processors
-
-if TYPE_CHECKING:
-    from train.runs.sweep import Outcome, Sweep
 
 app = typer.Typer()
 
@@ -140,7 +132,7 @@ def _changes(overrides: Sequence[str]) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------------------------
-# Comparisons of runs
+# Lists and ratings of runs
 # ---------------------------------------------------------------------------------------------
 
 
@@ -159,38 +151,6 @@ def runs(
     print(as_json([run.to_json() for run in found]) if json else table(found, folder))
 
 
-@app.command("compare")
-def compare(
-    a: Annotated[
-        str, typer.Argument(metavar="A", help="A run's folder, a weight file, or shipped weights; the results are A's.")
-    ],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another run's folder or weights.")],
-    games: PairGames = 1_000,
-    seed: Seed = 1,
-    openings: OpeningsName = "",
-    json_file: JsonFile = None,
-    png: PngFile = None,
-) -> None:
-    """Play the weights of two runs against each other.
-
-    The runs play each other with their current weights, and at every number of training games that both have reached.
-    They may be finished, interrupted or still running, and may use different features, but must have the same board
-    size. A weight file can take the place of a run: it plays every checkpoint of the other.
-    """
-    check_outputs(json_file, png)
-
-    from train.runs.compare import compare as compare_runs
-
-    with report_stop("the first games"):
-        comparison = compare_runs(a, b, games, seed, openings=openings)
-    print(comparison)
-    write_json(json_file, comparison.to_json())
-    if png is not None:
-        from train.runs.run_pictures import comparison_picture
-
-        comparison_picture(png, comparison)
-
-
 @app.command("eval")
 def evaluate(
     targets: Annotated[
@@ -199,33 +159,26 @@ def evaluate(
     ],
     games: PairGames = 1_000,
     seed: Seed = 1,
-    komi: Annotated[
-        float | None, option("--komi", "White's bonus.", float, metavar="K", show_default="the one used in training")
-    ] = None,
-    gnugo: Annotated[
-        int,
-        option("--gnugo", "Games against GNU Go level 0, for each file and each run's last weights.", EvenCount),
-    ] = 0,
     openings: Annotated[str, openings_option("random:4, as for the scale")] = "random:4",
     json_file: JsonFile = None,
     png: PngFile = None,
 ) -> None:
     """Rate weights, or whole runs, in Elo.
 
-    A run is rated at every checkpoint and with its last weights, which gives a learning curve. Ratings are on the
-    rating scale (`rlgo ladder`), the same for all runs.
+    A run is rated at every checkpoint and with its last weights, which gives a learning curve; --png lays those of
+    several runs over one another. Ratings are on the rating scale (`rlgo ladder`), the same for all runs.
     """
     check_outputs(json_file, png)
 
     from train.runs.evaluate import evaluate as rate
 
-    result = rate(targets, games, seed, komi, gnugo, openings=openings)
+    result = rate(targets, games, seed, openings)
     print(result)
     write_json(json_file, result.to_json())
     if png is not None:
-        from train.runs.run_pictures import ratings_picture
+        from train.runs.run_pictures import curves_picture
 
-        ratings_picture(png, result)
+        curves_picture(png, result.curves)
 
 
 @app.command("ladder")
@@ -235,54 +188,24 @@ def ladder(
     make: Annotated[
         Path | None, option("--make", "Train and rate all reference players again (half an hour).", metavar="FILE")
     ] = None,
-    games: PairGames = 1_000,
-    gnugo: Annotated[
-        int, option("--gnugo", "Games of each of the three best reference players against GNU Go level 0.", whole(2))
-    ] = 200,
-    seed: Seed = 1,
-    json: Annotated[bool, option("--json", "Print JSON instead.")] = False,
 ) -> None:
-    """Show the rating scale for weights.
-
-    --make repeats how the shipped file was made; --games, --gnugo and --seed need it.
-    """
+    """Show the rating scale for weights. --make repeats how the shipped file was made."""
     if make is not None:
-        refuse_unused(context, "with --make", "size", "json")
+        refuse_unused(context, "with --make", "size")
 
         from train.runs.make_rating_scale import make_rating_scale
 
-        make_rating_scale(make, games, gnugo, seed)
+        make_rating_scale(make)
         message(f"{make}: the rating scale of all board sizes")
         return
-    refuse_unused(context, "without --make", "games", "gnugo", "seed")
 
     from train.arena.rating_scale import load_rating_scale
 
-    scale = load_rating_scale(size)
-    print(as_json({"size": size, "elo": scale.elo, "scatter": scale.scatter}) if json else scale)
+    print(load_rating_scale(size))
 
 
-class _SweepGroup(TyperGroup):
-    """The group ``rlgo sweep``, which is also a command: ``rlgo sweep CONFIG`` runs a sweep."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the name of a subcommand before that of a CONFIG, and options in any place after a CONFIG."""
-        has_command = bool(args) and args[0] in self.commands
-        ctx.allow_interspersed_args = not has_command
-        return super().parse_args(ctx, ["", *args] if has_command else args)
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters; in the usage of a subcommand, without CONFIG, which it does not take."""
-        params = super().get_params(ctx)
-        return params if ctx.command is self else [p for p in params if p.param_type_name != "argument"]
-
-
-sweep_app = typer.Typer(cls=_SweepGroup, invoke_without_command=True)
-
-
-@sweep_app.callback()
+@app.command("sweep")
 def sweep(
-    context: typer.Context,
     config: Annotated[
         str,
         typer.Argument(
@@ -292,78 +215,22 @@ def sweep(
     jobs: Annotated[
         int | None, option("--jobs", "Runs to train at a time.", Workers, show_default="one per processor")
     ] = None,
-    resume: Annotated[bool, option("--resume", "Only continue a sweep; refuse to start one.")] = False,
     out: Annotated[str | None, option("--out", "Folder for the sweep's own folder (run.out).", metavar="DIR")] = None,
-    openings: OtherOpenings = "",
 ) -> None:
     """Train over a range of settings and seeds, and rank them.
 
     The settings form a grid or are drawn at random; `rlgo configs sweeps/step_size` shows a CONFIG. Run the same
     command again to continue an interrupted sweep; finished runs are kept.
     """
-    if context.invoked_subcommand is not None:
-        return
-
     from train.runs.fleet import FAILED
+    from train.runs.run_pictures import parameters_picture, sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 
-    plan = read_sweep(config, out, openings)
-    outcomes = run_sweep(plan, jobs, only_resume=resume)
+    plan = read_sweep(config, out)
+    outcomes = run_sweep(plan, jobs)
     with optional_picture():
-        _draw_sweep(plan, outcomes)
+        sweep_picture(plan.folder / "plot.png", plan, outcomes)
+        parameters_picture(plan.folder / "parameters.png", plan, outcomes)
     print(table(plan, outcomes))
     if failed := sum(outcome.state == FAILED and not outcome.has_diverged for outcome in outcomes):
         raise RlgoError(f"{plan.folder}: {failed} of {len(outcomes)} runs failed")
-
-
-@sweep_app.command("plot")
-def plot(
-    context: typer.Context,
-    targets: Annotated[
-        list[str],
-        typer.Argument(metavar="DIR", help="The folder of a sweep; or folders of runs, to lay over one another."),
-    ],
-    games: PairGames = 1_000,
-    seed: Seed = 1,
-    png: Annotated[
-        Path | None,
-        option("-o --png", "The picture of runs.", metavar="FILE", show_default="curves.png next to the runs"),
-    ] = None,
-) -> None:
-    """Draw learning curves in Elo: of a sweep, or of runs.
-
-    A sweep is drawn from its results. Runs are rated first: their checkpoints play the reference players of the rating
-    scale, and their last weights each other.
-    """
-    from train.runs.folder import RunFolder
-
-    folders = [Path(target) for target in targets]
-    if len(folders) == 1 and not RunFolder(folders[0]).exists():
-        refuse_unused(context, "for a sweep, which is drawn from its results into its folder", "png", "games", "seed")
-        from train.runs.sweep import read_results
-
-        print(*_draw_sweep(*read_results(folders[0])), sep="\n")
-        return
-    from train.runs.rate_runs import rate_runs, weights_of_run
-    from train.runs.run_pictures import curves_picture
-
-    path = png or folders[0].resolve().parent / "curves.png"
-    check_outputs(None, path)
-    names = [folder.resolve().name for folder in folders]
-    by_name = dict(zip(names if len(set(names)) == len(names) else targets, folders, strict=True))
-    runs = {name: weights_of_run(RunFolder(folder)) for name, folder in by_name.items()}
-    curves_picture(path, rate_runs(runs, games, seed, jobs=processors()))
-    print(path)
-
-
-def _draw_sweep(plan: Sweep, outcomes: Sequence[Outcome]) -> list[Path]:
-    """Draw the pictures of a sweep into its folder, and return their paths."""
-    from train.runs.run_pictures import parameters_picture, sweep_picture
-
-    paths = [plan.folder / "plot.png", plan.folder / "parameters.png"]
-    sweep_picture(paths[0], plan, outcomes)
-    parameters_picture(paths[1], plan, outcomes)
-    return paths
-
-
-app.add_typer(sweep_app, name="sweep")

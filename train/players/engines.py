@@ -7,10 +7,8 @@ an answer can need, and it is killed together with its children.
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import queue
-import re
 import shlex
 import shutil
 import signal
@@ -25,7 +23,7 @@ from rlgo.base.settings import DEFAULT_SIZE
 from rlgo.go.clock import Clock, TimeSettings
 from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.game import COLOR_NAMES, Game
-from rlgo.play.player import RESIGN, Player, won_by
+from rlgo.play.player import RESIGN, Player
 
 ANSWER_TIMEOUT = 60.0  # seconds that an engine may take for one answer
 GRACE_SECONDS = 5.0  # seconds that an engine may exceed its time before it is stopped; it has lost by then
@@ -34,7 +32,6 @@ _STARTS = 3  # attempts to start a process
 _MOST_BYTES = 1 << 20  # of one answer of an engine; real answers have a few thousand
 _MOST_ERRORS = 1 << 12  # bytes kept of its standard error
 _MOST_TEXT = 200  # characters quoted of an answer
-_ANALYZE = ("kata-analyze", "lz-analyze")
 _NO_LIMIT = TimeSettings(0, 1, 0)  # GTP's code for no clock
 
 
@@ -150,51 +147,6 @@ class GtpClient(Player):
         self._sent_game.moves.append((color, p))
         return p
 
-    def analyze(self, game: Game, visits: int) -> float:
-        """Let the engine analyze a position, and return its P(Black wins).
-
-        The engine must know ``kata-analyze`` or ``lz-analyze``, and report from the view of the side to play, as both
-        do by default.
-
-        Parameters
-        ----------
-        game : the position
-        visits : simulations after which it is stopped, in the sum of all moves
-
-        Raises
-        ------
-        EngineError : if it knows neither command, or fails to answer
-        """
-        self.send_game(game)
-        name = next((name for name in _ANALYZE if self.knows(name)), None)
-        if name is None:
-            raise EngineError(f"{self.label}: expected an engine that knows {' or '.join(_ANALYZE)}")
-        command = f"{name} {_color(game.to_play)} 10"
-        self._write(command)
-        deadline, info, most = time.monotonic() + self.timeout, "", 0
-        while most < visits:
-            line = self._next_line(command, deadline, self.timeout)
-            if line.startswith("?"):
-                raise EngineError(f"{self.label}: {command}: failed: {_quoted(line[1:]) or 'no reason given'}")
-            if line.startswith("info "):
-                info = line
-                most = sum(map(int, re.findall(r" visits (\d+)", info)))
-        self._write("name")  # any command ends the analysis
-        while self._next_line(command, deadline, self.timeout).strip():
-            pass
-        self._read_answer("name", self.timeout)
-        self._is_busy = False
-        return won_by(game.to_play, self._winrate(info, name))
-
-    def _winrate(self, info: str, command: str) -> float:
-        """Return the win rate of the best move in a line of an analysis, for the side to play."""
-        best = next((part for part in re.split(r"\binfo ", info) if " order 0 " in part), "")
-        match = re.search(r" winrate ([0-9.]+(?:e-?\d+)?)", best)
-        rate = math.nan if match is None else float(match[1]) / (1 if command.startswith("kata") else 10_000)
-        if not 0 <= rate <= 1:
-            raise EngineError(f"{self.label}: {command}: expected a win rate, found {_quoted(info, 60)!r}")
-        return rate
-
     def start_clock(self, settings: TimeSettings | None) -> None:
         """Set the time settings of the next game. The engine manages its own time."""
         self.time, self.patience, self.limit = settings, None, None
@@ -206,10 +158,6 @@ class GtpClient(Player):
         self.time_left = clock.left(color)
         self.patience = (clock.allows(color) or 0.0) + GRACE_SECONDS
         return None
-
-    def final_score(self) -> str | None:
-        """Return the engine's answer to ``final_score``. EngineError if it fails."""
-        return _quoted(self.send("final_score"))
 
     def stones(self, game: Game, color: int) -> set[int] | None:
         """Return the points of a colour's stones on the engine's board; None if it does not know ``list_stones``."""

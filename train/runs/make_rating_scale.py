@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from rlgo.base.archive import write_archive
-from rlgo.base.checks import check
 from rlgo.base.files import check_writable
 from rlgo.base.resources import checkpoints_dir
-from rlgo.base.settings import DEFAULT_KOMI, MAX_SIZE, MIN_SIZE, FastGames, Learning, PairedGames, Policy, SeedNumber
+from rlgo.base.settings import DEFAULT_KOMI, MAX_SIZE, MIN_SIZE, Learning, Policy
 from rlgo.features.shapes import make_features
 from rlgo.features.weights import Weights, load_weights
 from rlgo.learning.fast_games import compile_matches, play_fast
@@ -39,32 +38,19 @@ GNUGO_0_ELO = 1726.0
 # before.
 GAMES_LEARNED = (50, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 6_500, 8_000, 20_000, 100_000)
 LEARNING = Learning(alpha=0.01)
+SEED, GAMES, GNUGO_GAMES = 1, 1_000, 200  # games of each pair; of each of the three best players against GNU Go
 _REACH = 4  # they play those up to this many places away
 
 
-def make_rating_scale(path: Path, games: int, gnugo: int, seed: int, *, progress: bool = True) -> dict[str, Any]:
+def make_rating_scale(path: Path, *, progress: bool = True) -> None:
     """Train and rate the reference players, and write their file.
 
-    Parameters
-    ----------
-    path : the file to write
-    games : games per pair and board size, an even number
-    gnugo : games of each of the three best reference players on 9x9 against GNU Go level 0, an even number
-    seed : seed of the training and of all games
-
-    Returns
-    -------
-    the header of the file: how it was made, and the rating of every reference player on every board size
-
-    Raises
-    ------
-    RlgoError : for odd numbers of games, without GNU Go, or if the file cannot be written.
+    Its header says how it was made, and has the rating of every reference player on every board size. RlgoError without
+    GNU Go, or if the file cannot be written.
     """
-    path, seed = check("path", path, Path), check("seed", seed, SeedNumber)
-    games, gnugo = check("games", games, FastGames), check("gnugo", gnugo, PairedGames)
     need_gnugo()
     check_writable(path, "--make ")
-    train_seed, game_seed = np.random.SeedSequence(seed).spawn(2)
+    train_seed, game_seed = np.random.SeedSequence(SEED).spawn(2)
     theta = _train(train_seed, progress)
     shipped = {size: names for size in range(MIN_SIZE, MAX_SIZE + 1) if (names := _shipped(size))}
     order = sorted(range(MIN_SIZE, MAX_SIZE + 1), key=lambda size: size != 9)  # 9x9 first: it fixes the scale
@@ -72,10 +58,10 @@ def make_rating_scale(path: Path, games: int, gnugo: int, seed: int, *, progress
     for size, seeds in zip(order, game_seed.spawn(len(order)), strict=True):
         players = {RANDOM: None, **small_players(GAMES_LEARNED, theta, size)}
         players |= {name: load_weights(checkpoints_dir() / f"{name}.npz", size) for name in shipped.get(size, ())}
-        results = _meet(players, size, games, seeds, progress)
+        results = _meet(players, size, seeds, progress)
         if size == 9:
             best = list(players.items())[-3:]
-            results += [_against_gnugo(name, w, gnugo, seed, progress) for name, w in best if w is not None]
+            results += [_against_gnugo(name, w, progress) for name, w in best if w is not None]
             rated = rate(results, {GNUGO_NAME: GNUGO_0_ELO})
         else:
             rated = rate(results, {RANDOM: ratings["9"]["elo"][RANDOM]})
@@ -86,10 +72,9 @@ def make_rating_scale(path: Path, games: int, gnugo: int, seed: int, *, progress
         "games": GAMES_LEARNED,
         "shipped": {str(size): names for size, names in shipped.items()},
         "ratings": ratings,
-        "provenance": {"command": command_line(), "seed": seed, "versions": versions()},
+        "provenance": {"command": command_line(), "seed": SEED, "versions": versions()},
     }
     write_archive(path, meta, {"theta": theta})
-    return meta
 
 
 def _train(seed: np.random.SeedSequence, progress: bool) -> np.ndarray:
@@ -112,7 +97,7 @@ def _shipped(size: int) -> list[str]:
 
 
 def _meet(
-    players: dict[str, Weights | None], size: int, games: int, seed: np.random.SeedSequence, progress: bool
+    players: dict[str, Weights | None], size: int, seed: np.random.SeedSequence, progress: bool
 ) -> list[PairResult]:
     """Let each player play those up to `_REACH` places away."""
     features, thetas = on_common_features(list(players.values()), size)
@@ -122,15 +107,15 @@ def _meet(
     compile_matches(features)
     with Progress(len(pairs), f"pairs {size}x{size}", enabled=progress) as bar:
         for (i, j), s in zip(pairs, seed.spawn(len(pairs)), strict=True):
-            scores = play_fast(features, thetas[i], thetas[j], games, s).scores
+            scores = play_fast(features, thetas[i], thetas[j], GAMES, s).scores
             results.append(PairResult.of_openings(names[i], names[j], scores))
             bar.update()
     return results
 
 
-def _against_gnugo(name: str, weights: Weights, games: int, seed: int, progress: bool) -> PairResult:
+def _against_gnugo(name: str, weights: Weights, progress: bool) -> PairResult:
     """Play one reference player against GNU Go level 0. KeyboardInterrupt after Ctrl-C."""
-    match = play_gnugo(weights, games, DEFAULT_KOMI, seed, progress)
+    match = play_gnugo(weights, GNUGO_GAMES, DEFAULT_KOMI, SEED, progress)
     if match.interrupted:
         raise KeyboardInterrupt
     return PairResult.of_openings(name, GNUGO_NAME, match.scores)

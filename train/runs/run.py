@@ -233,7 +233,6 @@ class _Progress:
 
     config: str = ""  # as TOML, at the start of the run
     games: int = 0
-    lost: int = 0  # games, see `Learner`
     sessions: int = 0  # how often it was started
     seconds: float = 0.0  # of all sessions
     window: dict[str, float] = field(default_factory=dict)  # tallies since the last point of the logs ...
@@ -247,9 +246,8 @@ class _Progress:
 
     @classmethod
     def of(cls, saved: dict[str, Any]) -> _Progress:
-        """Return a saved state."""
-        saved.pop("ratings", None)  # in states from before the rating scale
-        return cls(**saved)
+        """Return a saved state. Those of earlier versions have further keys."""
+        return cls(**{key: value for key, value in saved.items() if key in cls.__dataclass_fields__})
 
 
 @dataclass
@@ -312,7 +310,6 @@ class _Run:
         if self.config.run.gnugo_games and not has_gnugo():
             self.log("GNU Go is not installed: no games against it")
         self.monitor.hparams(flat(self.config), is_finished=False)
-        learner.pool.log = self.log
 
     def compile(self) -> None:
         """Compile all that self-play needs, before the clock starts; Ctrl-C ends it at once."""
@@ -345,7 +342,7 @@ class _Run:
         finally:
             self.stop.at_once = False
         self.slice_seconds = seconds = time.perf_counter() - begun
-        done.games, done.lost = self.learner.games, self.learner.lost
+        done.games = self.learner.games
         done.spent += seconds
         for name in tally.dtype.names or ():
             done.window[name] = done.window.get(name, 0.0) + float(tally[name])
@@ -391,8 +388,6 @@ class _Run:
                     f"(policy.max_moves){result}"
                 )
             scalars = _scalars(self.done.window, self.done.spent, self.learner)
-            if run.cluster:
-                scalars["cluster/lost_games"] = self.done.lost
             self.monitor.log(games, scalars)
             self.done.window, self.done.spent = {}, 0.0
         if weights is not None and measured is not None:
@@ -481,14 +476,13 @@ class _Run:
         """Write the weights and the results, and print how to use them."""
         save_weights(self.folder.weights, self.weights())
         done = self.done
-        end: dict[str, Any] = {"seconds": round(done.seconds, 1), "sessions": done.sessions, "lost": done.lost}
+        end: dict[str, Any] = {"seconds": round(done.seconds, 1), "sessions": done.sessions}
         end |= {"strength": done.strength, "elo": done.elo}
         self.folder.write_about({**_read_provenance(self.folder), **end})
         self.monitor.hparams(flat(self.config), is_finished=True)
-        lost = f", and {done.lost:,} lost with workers that died" if done.lost else ""
         n = self.config.run.eval_games
         self.log(
-            f"{self.learner.games:,} games in {self.done.seconds:.0f} s{lost}. Above: Elo of the greedy player "
+            f"{self.learner.games:,} games in {self.done.seconds:.0f} s. Above: Elo of the greedy player "
             f"({SCALE}) and its win rates in {n:,} games per opponent, with 95 % intervals"
         )
         self.log(_next_steps(self.folder, self.config.board.size))

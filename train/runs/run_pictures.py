@@ -1,6 +1,6 @@
-"""Pictures of training runs: two runs compared, a sweep, and the ratings of weights.
+"""Pictures of training runs: learning curves, and sweeps.
 
-Start reading at `comparison_picture`, `curves_picture`, `sweep_picture` and `ratings_picture`. Commands draw them, from
+Start reading at `curves_picture` and `sweep_picture`. Commands draw them, from
 results that were computed without matplotlib.
 """
 
@@ -16,79 +16,16 @@ from rlgo.base.errors import RlgoError
 from train.arena.rating_scale import SCALE
 from train.plots import (
     FIRST,
-    INK,
     PALETTE,
-    SECOND,
     legend_below,
     light_frame,
     line_style,
     make_figure,
-    percent,
     save_figure,
     step_style,
 )
-from train.runs.compare import Comparison, Side
-from train.runs.evaluate import Evaluation
-from train.runs.rate_runs import CurvePoint
+from train.runs.evaluate import CurvePoint
 from train.runs.sweep import Outcome, Setting, Sweep, seed_deviation, settings_of
-
-# ---------------------------------------------------------------------------------------------
-# Two runs
-# ---------------------------------------------------------------------------------------------
-
-
-def comparison_picture(path: str | Path, found: Comparison) -> None:
-    """Write a PNG of a comparison: A's win rate by games of self-play, and curves from the logs of both runs.
-
-    Raises RlgoError without matplotlib.
-    """
-    logged = {
-        "learning/mean_abs_delta": "mean |δV|",
-        "selfplay/game_length": "moves per game",
-        "selfplay/black_win_rate": "Black's wins in self-play",
-    }
-    figure, axes = make_figure(2, 2, 9, 6.5, sharex=True)
-    _draw_curve(axes[0, 0], found)
-    for ax, (key, label) in zip(axes.flat[1:], logged.items(), strict=True):
-        for side, colour in ((found.a, FIRST), (found.b, SECOND)):
-            _draw_metric(ax, side, key, colour)
-        ax.set_title(label, fontsize=10, loc="left")
-        if key == "selfplay/black_win_rate":
-            percent(ax.yaxis)
-    for ax in axes.flat:
-        ax.set_xscale("log")
-        light_frame(ax)
-    for ax in axes[1]:
-        ax.set_xlabel("games of self-play")
-    figure.suptitle(f"A  {found.a.name}          B  {found.b.name}", fontsize=11)
-    save_figure(figure, path)
-
-
-def _draw_curve(ax: Any, found: Comparison) -> None:
-    """Draw A's win rate over games of self-play, with its interval."""
-    # A weight file has no checkpoints: take the number of games of the run it plays.
-    of_a = bool(found.a.checkpoints) or not found.b.checkpoints
-    points = [*found.curve]
-    ages = [point.games_a if of_a else point.games_b for point in points]
-    if found.last.games_a == found.last.games_b or not (found.a.checkpoints and found.b.checkpoints):
-        points.append(found.last)
-        ages.append(max(1, found.last.games_a if of_a else found.last.games_b))
-    rates = [point.win_rate for point in points]
-    ax.axhline(0.5, color=INK, linewidth=0.8)
-    ax.fill_between(ages, [p.ci95[0] for p in points], [p.ci95[1] for p in points], color=FIRST, alpha=0.2, linewidth=0)
-    ax.plot(ages, rates, color=FIRST, marker="o", markersize=3.5, linewidth=1.2)
-    ax.set_ylim(0, 1)
-    percent(ax.yaxis)
-    ax.set_title(f"A won of {found.games:,} games, with 95 % intervals", fontsize=10, loc="left")
-
-
-def _draw_metric(ax: Any, side: Side, key: str, colour: str) -> None:
-    """Draw one number of the logs over games of self-play."""
-    points = [(line["games"], line[key]) for line in side.metrics if key in line]
-    if points:
-        ax.plot(*zip(*points, strict=True), color=colour, label="A" if colour == FIRST else "B", linewidth=1.2)
-        ax.legend(frameon=False, fontsize=9)
-
 
 # ---------------------------------------------------------------------------------------------
 # Learning curves
@@ -98,7 +35,7 @@ def _draw_metric(ax: Any, side: Side, key: str, colour: str) -> None:
 def curves_picture(path: str | Path, curves: Mapping[str, Sequence[CurvePoint]]) -> None:
     """Write a PNG of the learning curves of runs, laid over one another: Elo with the intervals of the games.
 
-    curves : for each name of a run, its points (`rate_runs.rate_runs`)
+    curves : for each name of a run, its points (`evaluate.rate_runs`)
 
     Raises RlgoError without matplotlib.
     """
@@ -106,7 +43,7 @@ def curves_picture(path: str | Path, curves: Mapping[str, Sequence[CurvePoint]])
     ax = axes[0, 0]
     for i, (name, curve) in enumerate(curves.items()):
         style = _curve_style(i, len(curves))
-        ages = [point.games for point in curve]
+        ages = [max(1, point.games) for point in curve]  # the axis is logarithmic
         ax.plot(ages, [point.elo for point in curve], **style, markersize=3.5, linewidth=1.4, label=name)
         low, high = [point.low for point in curve], [point.high for point in curve]
         ax.fill_between(ages, low, high, color=style["color"], alpha=0.2, linewidth=0)
@@ -186,21 +123,18 @@ def _deviation(settings: Sequence[Setting], age: int) -> float:
 
 
 def parameters_picture(path: str | Path, sweep: Sweep, outcomes: Sequence[Outcome]) -> None:
-    """Write a PNG of Elo over the parameters of a sweep: a map for a grid of two, otherwise one panel for each.
+    """Write a PNG of Elo over the parameters of a sweep, one panel for each.
 
     Raises RlgoError without matplotlib.
     """
-    if len(sweep.keys) == 2 and sweep.kind == "grid":
-        figure = _grid_map(sweep, outcomes)
-    else:
-        keys = sweep.keys or ("run.seed",)
-        columns = 2 if len(keys) == 4 else min(3, len(keys))
-        rows = -(-len(keys) // columns)
-        figure, axes = make_figure(rows, columns, 2 + 4 * columns, 4 * rows, sharey=True)
-        for ax, key in zip(axes.flat, keys, strict=False):
-            _draw_parameter(ax, sweep, outcomes, key)
-        for ax in axes.flat[len(keys) :]:
-            ax.set_visible(False)
+    keys = sweep.keys or ("run.seed",)
+    columns = 2 if len(keys) == 4 else min(3, len(keys))
+    rows = -(-len(keys) // columns)
+    figure, axes = make_figure(rows, columns, 2 + 4 * columns, 4 * rows, sharey=True)
+    for ax, key in zip(axes.flat, keys, strict=False):
+        _draw_parameter(ax, sweep, outcomes, key)
+    for ax in axes.flat[len(keys) :]:
+        ax.set_visible(False)
     figure.suptitle(f"{sweep.folder.name}: Elo at the end ({SCALE})", fontsize=11)
     save_figure(figure, path)
 
@@ -254,70 +188,3 @@ def _draw_parameter(ax: Any, sweep: Sweep, outcomes: Sequence[Outcome], key: str
     ax.set_xlabel(key)
     ax.set_ylabel("Elo")
     light_frame(ax)
-
-
-def _grid_map(sweep: Sweep, outcomes: Sequence[Outcome]) -> Any:
-    """Draw the mean Elo of the seeds for each pair of values of two parameters."""
-    figure, axes = make_figure(1, 1, 7, 5)
-    ax = axes[0, 0]
-    x, y = (_values(outcomes, key) for key in sweep.keys)
-    total, count = np.zeros((2, len(y), len(x)))
-    for outcome in outcomes:
-        if outcome.elo is not None:
-            column, row = (v.index(_value(outcome, key)) for v, key in zip((x, y), sweep.keys, strict=True))
-            total[row, column] += outcome.elo.elo
-            count[row, column] += 1
-    mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    image = ax.imshow(mean, origin="lower", aspect="auto", cmap="viridis")
-    middle = (np.nanmin(mean) + np.nanmax(mean)) / 2 if count.any() else 0
-    for (row, column), elo in np.ndenumerate(mean):
-        text, colour = ("failed", "tab:red") if np.isnan(elo) else (f"{elo:,.0f}", "w" if elo < middle else "k")
-        ax.text(column, row, text, ha="center", va="center", color=colour)
-    ax.set_xticks(range(len(x)), list(map(_name, x)))
-    ax.set_yticks(range(len(y)), list(map(_name, y)))
-    ax.set_xlabel(sweep.keys[0])
-    ax.set_ylabel(sweep.keys[1])
-    figure.colorbar(image, label="Elo")
-    return figure
-
-
-# ---------------------------------------------------------------------------------------------
-# Ratings
-# ---------------------------------------------------------------------------------------------
-
-
-def ratings_picture(path: str | Path, found: Evaluation) -> None:
-    """Write a PNG of ratings: a learning curve for each run, points for weight files, lines for other players.
-
-    Raises RlgoError without matplotlib.
-    """
-    figure, axes = make_figure(1, 1, 8, 5)
-    ax = axes[0, 0]
-    curves, drawn = found.curves(), {player.name for player in found.ratings.players if player.anchor}
-    for run, curve in curves.items():
-        ratings = [found.ratings[name] for _, name in curve]
-        games = [games for games, _ in curve]
-        (line,) = ax.plot(games, [r.elo for r in ratings], marker="o", markersize=3.5, linewidth=1.2, label=run)
-        low, high = zip(*(r.ci95 for r in ratings), strict=True)
-        ax.fill_between(games, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
-        drawn |= {name for _, name in curve}
-    for entrant in found.entrants:
-        if not entrant.run and entrant.weights.games:
-            rating = found.ratings[entrant.name]
-            error = [[rating.elo - rating.ci95[0]], [rating.ci95[1] - rating.elo]]
-            ax.errorbar([entrant.weights.games], [rating.elo], error, fmt="s", capsize=3, label=entrant.name)
-            drawn.add(entrant.name)
-    for player in found.ratings.players:
-        if player.name not in drawn:
-            ax.axhline(player.elo, color=INK, linewidth=0.8, linestyle="--")
-            ax.annotate(player.name, (0.01, player.elo), xycoords=("axes fraction", "data"), va="bottom", fontsize=9)
-    ax.set_xscale("log")
-    ax.set_xlabel("games of self-play")
-    ax.set_ylabel(f"Elo ({SCALE})")
-    ax.set_title(
-        f"{found.size}x{found.size}, {found.games:,} games a pair, with 95 % intervals", fontsize=10, loc="left"
-    )
-    light_frame(ax)
-    if ax.get_legend_handles_labels()[1]:
-        ax.legend(frameon=False, fontsize=9, loc="lower right")
-    save_figure(figure, path)

@@ -44,9 +44,9 @@ from train.arena.openings import find_openings
 from train.arena.rating_scale import SCALE
 from train.config import Config, SweepConfig, base_of, canonical_key, change, flat, load_config, read_toml
 from train.console import command, message
+from train.runs.evaluate import CurvePoint, rate_runs, weights_of_run
 from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, jobs_for, run_name, train_all
 from train.runs.folder import RunFolder
-from train.runs.rate_runs import CurvePoint, rate_runs, weights_of_run
 from train.runs.status import FINISHED, inspect
 from train.settings import section_from
 from train.stats import student_quantile
@@ -83,7 +83,7 @@ class Sweep:
 # ---------------------------------------------------------------------------------------------
 
 
-def read_sweep(path: str | Path, out: str | None = None, openings: str = "") -> Sweep:
+def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
     """Read the file of a sweep, and check the config of every run.
 
     Parameters
@@ -107,19 +107,13 @@ def read_sweep(path: str | Path, out: str | None = None, openings: str = "") -> 
     folder = Path(shared.run.out if out is None else out) / s.name
     return Sweep(
         path=file,
-        resume_command=command(
-            "rlgo",
-            "sweep",
-            path,
-            *([] if out is None else ["--out", out]),
-            *(["--openings", openings] if openings else []),
-        ),
+        resume_command=command("rlgo", "sweep", path, *([] if out is None else ["--out", out])),
         folder=folder,
         base=base,
         kind=s.kind,
         games=s.games,
         seed=s.seed,
-        openings=find_openings(openings or s.openings, shared.board.size, shared.board.komi).name,
+        openings=find_openings(s.openings, shared.board.size, shared.board.komi).name,
         keys=tuple(ranges),
         runs=_specs(s, ranges, shared, base, folder, str(file)),
     )
@@ -282,7 +276,7 @@ class Outcome(RunStatus):
         }
 
 
-def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only_resume: bool = False) -> list[Outcome]:
+def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True) -> list[Outcome]:
     """Train all runs that are not finished, rate all of them, and write the files of `FILES`.
 
     Parameters
@@ -290,7 +284,6 @@ def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only
     sweep : see `read_sweep`
     jobs : runs that train at a time; None: one for each processor, divided by the workers of each run
     progress : show progress on standard error
-    only_resume : raise RlgoError if the sweep has not been started before
 
     Returns
     -------
@@ -303,8 +296,6 @@ def run_sweep(sweep: Sweep, jobs: int | None = None, progress: bool = True, only
     """
     check("sweep", sweep, Sweep)
     jobs = check("jobs", jobs, Workers | None)
-    if only_resume and not sweep.folder.is_dir():
-        raise RlgoError(f"{sweep.folder}: no such sweep to resume; leave out --resume to start it")
     if RunFolder(sweep.folder).exists():
         raise RlgoError(f"{sweep.folder}: contains a training run; give the sweep another name")
     check_folders(sweep.runs, "give the sweep another name")
@@ -339,8 +330,8 @@ def _rate_all(sweep: Sweep, outcomes: Iterable[Outcome], jobs: int, progress: bo
             except RlgoError as error:
                 outcome.state, outcome.reason = FAILED, str(error)
     if players:
-        curves = rate_runs(players, sweep.games, sweep.seed, sweep.openings, jobs, progress)
-        for name, curve in curves.items():
+        rated = rate_runs(players, sweep.games, sweep.seed, sweep.openings, jobs, progress)
+        for name, curve in rated.curves.items():
             by_name[name].curve = curve
 
 
@@ -478,37 +469,3 @@ def _cells(values: Mapping[str, Any]) -> list[Any]:
 def _plain(value: Any) -> Any:
     """Return a value of a setting as it stands in a table: a list as its parts with + between them."""
     return "+".join(map(str, value)) if isinstance(value, list | tuple) else value
-
-
-def read_results(folder: str | Path) -> tuple[Sweep, list[Outcome]]:
-    """Read the results of a sweep from its folder, best settings first. RlgoError if there are none."""
-    folder = Path(folder)
-    path = folder / "sweep.jsonl"
-    if not path.is_file():
-        raise RlgoError(f"{folder}: expected the folder of a training run, or of a sweep that has ended")
-    try:
-        lines = [json.loads(text) for text in read_file(path).decode().splitlines()]
-        outcomes = [_read_outcome(folder, line) for line in lines]
-    except (ValueError, KeyError, TypeError):
-        raise RlgoError(f"{path}: not the results of a sweep, or of an earlier version of rlgo") from None
-    given = dict(read_toml(folder / "sweep.toml")["sweep"])
-    given.pop("parameters", None)
-    s = section_from(SweepConfig, given, str(folder / "sweep.toml"))
-    specs = tuple(outcome.spec for outcome in outcomes)
-    resume = command("rlgo", "sweep", folder / "sweep.toml")
-    sweep = Sweep(path, resume, folder, s.base, s.kind, s.games, s.seed, s.openings, tuple(specs[0].values), specs)
-    return sweep, ranked(outcomes)
-
-
-def _read_outcome(folder: Path, line: Mapping[str, Any]) -> Outcome:
-    """Return the outcome in a line of sweep.jsonl; the run is in the sweep's folder, wherever that was moved."""
-    values = {key: tuple(v) if isinstance(v, list) else v for key, v in line["parameters"].items()}
-    try:
-        config = RunFolder(folder / line["name"]).read_config()
-    except RlgoError:
-        if line["state"] != FAILED:
-            raise
-        config = change(Config(), {"run": {"name": line["name"]}}, str(folder))  # it may have failed before it had one
-    spec = RunSpec(values, config, "")
-    curve = [CurvePoint(*point) for point in line["curve"]]
-    return Outcome(spec, line["state"], line["reason"], line["games"], curve=curve)

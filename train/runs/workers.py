@@ -1,18 +1,17 @@
-"""Training on a cluster: the same loop as on one machine, with Ray actors in place of threads.
+"""Training on a cluster: the same loop as on one machine, with tasks of Ray's in place of threads.
 
-Start reading at `RayWorkers.learn`. Actors keep no state between rounds: each call sends them the weights and the
-state of their random numbers, and returns both updated. So an actor that dies costs no more than the games of one
-round, and a run can be saved and resumed without its actors.
+Start reading at `RayWorkers.learn`. A task gets the weights and the state of a worker's random numbers, and returns
+both updated. So it does not matter which process runs it: if its process or machine dies, Ray starts the task again,
+and the result is the same.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-import socket
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,33 +19,37 @@ import numpy as np
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import Learning, Policy
 from rlgo.compiler.cache_folders import CACHE_DIR
-from rlgo.compiler.jit import make_rng, seed_sequence
+from rlgo.compiler.jit import make_rng
 from rlgo.features.shapes import make_features
 from rlgo.go.rules import check_max_moves
 from rlgo.learning.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out
 from rlgo.learning.optimisers import LearningRule, find_rule
-from train.ray_cluster import check_fingerprint, cluster_setting, connect, fingerprint, short_error, was_killed
+from train.console import message
+from train.ray_cluster import check_fingerprint, cluster_setting, connect, fingerprint, short_error
 
-JOIN_SECONDS = 60.0  # seconds to wait for more machines, if there are fewer CPUs than workers
-MAX_DEATHS = 3  # deaths of one slot's actors in a row, without a game in between, before giving up
-_NOTICE_SECONDS = 5.0  # seconds to wait silently
-
+_RETRIES = 3  # of a task whose process or machine dies, before giving up
 
 # ---------------------------------------------------------------------------------------------
 # On the machines of the cluster
 # ---------------------------------------------------------------------------------------------
 
 
-class Handshake(NamedTuple):
-    """The identity of an actor."""
+class Terms(NamedTuple):
+    """What all workers of a run have in common."""
 
-    host: str
-    pid: int
+    features: tuple[Any, ...]  # arguments of `make_features`
+    learning: Learning
+    policy: Policy
+    komi: float
+    max_moves: int
+    optimiser: str | LearningRule
+    folder: str  # for relative paths, such as that of a learning rule
     rlgo: str  # see `ray_cluster.fingerprint`
+    setting: str  # names the cluster, for messages
 
 
 class Answer(NamedTuple):
-    """What an actor returns after its games."""
+    """What a task returns after its games."""
 
     theta: np.ndarray  # float32[n + 1]
     optimiser: np.ndarray  # float32[n + 1, k], see `LearnWorker.state`
@@ -55,64 +58,35 @@ class Answer(NamedTuple):
     tally: np.record
 
 
-class ClusterWorker:
-    """A `learner.LearnWorker` in its own process, on any machine; `RayWorkers` makes Ray actors of this class."""
+@functools.lru_cache(maxsize=1)  # a process works for one run
+def _worker_for(terms: Terms) -> LearnWorker:
+    """Make the worker of this process, and compile everything that learning needs."""
+    from filelock import FileLock  # needed only here
 
-    def __init__(
-        self,
-        features: tuple[Any, ...],
-        learning: Learning,
-        policy: Policy,
-        komi: float,
-        max_moves: int,
-        optimiser: str | LearningRule,
-        folder: str,
-    ):
-        with contextlib.suppress(OSError):  # another machine may not have it
-            os.chdir(folder)  # for relative paths, such as that of a learning rule
-        # Compile nothing yet, so that `shake_hands` answers at once.
-        self._features, self._arguments = features, (learning, policy, komi, max_moves)
-        self._optimiser = optimiser
+    check_fingerprint(terms.rlgo, terms.setting)
+    with contextlib.suppress(OSError):  # another machine may not have it
+        os.chdir(terms.folder)
+    # One process of each machine compiles; the others load the result from its cache.
+    with FileLock(CACHE_DIR / "cluster.lock"):
+        worker = LearnWorker(make_features(*terms.features), *terms[1:5], seed=0, optimiser=terms.optimiser)
+        worker.compile()
+    return worker
 
-    def shake_hands(self) -> Handshake:
-        """Answer as soon as this worker has a CPU."""
-        return Handshake(socket.gethostname(), os.getpid(), fingerprint())
 
-    def prepare(self) -> Handshake:
-        """Compile everything that learning needs."""
-        from filelock import FileLock  # needed only here
+def _learn(
+    terms: Terms, learned: tuple[np.ndarray, np.ndarray], rng: np.ndarray, games: int, first: int, learns: bool
+) -> Answer:
+    """Play and learn as `LearnWorker.learn` does, or only play, from some weights and a state of the random numbers.
 
-        # One worker of each machine compiles; the others load the result from its cache.
-        with FileLock(CACHE_DIR / "cluster.lock"):
-            self._worker = LearnWorker(
-                make_features(*self._features), *self._arguments, seed=0, optimiser=self._optimiser
-            )
-            self._worker.compile()
-            learned = np.zeros_like(self._worker.theta), np.zeros_like(self._worker.state)
-            self.learn(learned, self._worker.rng, 1, 0)
-        return self.shake_hands()
-
-    def learn(self, learned: tuple[np.ndarray, np.ndarray], rng: np.ndarray, games: int, first: int) -> Answer:
-        """Play and learn as `LearnWorker.learn` does, from these weights and this state of the random numbers.
-
-        learned : the weights, and what the learning rule keeps for each of them
-        """
-        worker = self._with_state(learned, rng)
-        worker.occurrences[:] = 0
-        tally = worker.learn(games, first)
-        return Answer(worker.theta, worker.state, worker.rng, worker.occurrences, tally)
-
-    def play(self, learned: tuple[np.ndarray, np.ndarray], rng: np.ndarray, games: int) -> tuple[np.ndarray, np.record]:
-        """Play as `LearnWorker.play` does; returns (rng, tally)."""
-        worker = self._with_state(learned, rng)
-        tally = worker.play(games)
-        return worker.rng, tally
-
-    def _with_state(self, learned: tuple[np.ndarray, np.ndarray], rng: np.ndarray) -> LearnWorker:
-        # A copy, because arrays from Ray are read-only, a different type for which numba would compile again.
-        self._worker.adopt(np.array(learned[0]), learned[1])
-        self._worker.rng[:] = rng
-        return self._worker
+    learned : the weights, and what the learning rule keeps for each of them
+    """
+    worker = _worker_for(terms)
+    # A copy, because arrays from Ray are read-only, a different type for which numba would compile again.
+    worker.adopt(np.array(learned[0]), learned[1])
+    worker.rng[:] = rng
+    worker.occurrences[:] = 0
+    tally = worker.learn(games, first) if learns else worker.play(games)
+    return Answer(worker.theta, worker.state, worker.rng, worker.occurrences, tally)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -120,101 +94,68 @@ class ClusterWorker:
 # ---------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Slot:
-    """The place of one worker, and its current actor."""
-
-    number: int  # from 1, for messages
-    seed: np.random.SeedSequence
-    rng: np.ndarray  # uint64[1]
-    replaced: int = 0  # how many of its actors have died
-    deaths: int = 0  # the same, since the last answer
-    actor: Any = None
-    who: Handshake | None = None
-    handshake: Any = None  # Ray's reference to the result of `ClusterWorker.shake_hands`
-    prepared: Any = None  # and of `prepare`; None once that has ended and the actor is working
-
-    def __str__(self) -> str:
-        return f"worker {self.number}" + (f" (process {self.who.pid} on {self.who.host})" if self.who else "")
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether its actor is working."""
-        return self.prepared is None
-
-
 class RayWorkers(LearnWorkers):
     """Workers on a Ray cluster, whose weights are merged on the driver.
 
-    Unless a worker dies, the result is bit-identical to running the same number of threads on the same type of CPU.
+    The result is bit-identical to running the same number of threads on the same type of CPU.
 
     Parameters
     ----------
     per_worker : the arguments of each `learner.LearnWorker`
     cluster : see `ray_cluster.connect`
-    timeout : seconds to wait for workers, at the start and in each round; one that does not answer in time is replaced
-
-    Attributes
-    ----------
-    slots : list of `Slot`
-    timeout : float
+    timeout : seconds to wait for the workers of a round
 
     Raises
     ------
-    RlgoError : as `ray_cluster.connect` does; if there are fewer CPUs than workers, or a machine has another rlgo.
+    RlgoError : as `ray_cluster.connect` does; if a machine has another rlgo.
     """
 
     def __init__(self, per_worker: Sequence[WorkerArguments], cluster: str, timeout: float):
         features, learning, policy, komi, max_moves, _, theta, optimiser = per_worker[0]
-        terms = features.arguments, learning, policy, komi
-        self._terms = (*terms, check_max_moves(max_moves, features.size), optimiser, os.getcwd())
+        self._setting, self._timeout = cluster_setting(cluster), timeout
+        self._terms = Terms(
+            features.arguments,
+            learning,
+            policy,
+            komi,
+            check_max_moves(max_moves, features.size),
+            optimiser,
+            os.getcwd(),
+            fingerprint(),
+            self._setting,
+        )
         rule = find_rule(optimiser)
-        self._setting, self.timeout = cluster_setting(cluster), timeout
         self.theta = np.zeros(features.n_weights + 1, np.float32)
         if theta is not None:
             self.theta[:] = theta
         self.optimiser = np.zeros((0, 0) if rule is None else (features.n_weights + 1, rule.n_state), np.float32)
         self._occurrences = np.zeros(features.n_weights + 1, np.int64)
-        seeds = [arguments.seed for arguments in per_worker]
-        sequences = [seed_sequence(seed) for seed in seeds]
-        self.slots = [Slot(i, sequence, make_rng(sequence)) for i, sequence in enumerate(sequences, 1)]
-        self.log(f"connecting to Ray ({cluster}) ...")
+        self._rng = np.concatenate([make_rng(arguments.seed) for arguments in per_worker])
+        message(f"connecting to Ray ({cluster}) ...")
         self._ray, self._is_ours = connect(cluster, len(per_worker), features.n_weights)
+        self._task = self._ray.remote(_learn).options(num_cpus=1, scheduling_strategy="SPREAD", max_retries=_RETRIES)
         try:
-            self.log(f"starting {len(per_worker)} workers, which compile if this version of rlgo is new there ...")
-            self._start_all()
+            n, cpus = len(per_worker), self._cpus()
+            few = "" if cpus[0] >= n else f"; the cluster has {cpus[0]} CPUs, so some wait for others"
+            message(f"starting {n} workers, which compile if this version of rlgo is new there{few} ...")
+            self._answers([(1, 0)] * n)
         except BaseException:
             self.close()
             raise
 
     def compile(self) -> None:
-        """Do nothing: actors compile when they start, see `ClusterWorker.prepare`."""
+        """Do nothing: processes compile when they start."""
 
     def learn(self, games: int, first: int) -> np.record:
-        """Share out this many games, merge what the workers learn from them, and return their tally.
-
-        Games of workers that died or did not answer in time are missing from the tally.
-        """
-        slots = self.ready()
-        learned = self._ray.put((self.theta, self.optimiser))
-        calls = {}
-        for slot, (share, start) in zip(slots, share_out(games, first, len(slots)), strict=True):
-            if share:
-                calls[slot.actor.learn.remote(learned, slot.rng, share, start)] = slot, share
-        answered: dict[int, Answer] = {}
-        for call, (slot, share) in self._ended(calls, self.timeout):
-            answer = self._answer(call, slot, share)
-            if answer is not None:
-                answered[slot.number] = answer
-                slot.rng, slot.deaths = answer.rng, 0
-                self._occurrences += answer.occurrences
-        for slot, share in calls.values():
-            self._replace(slot, f"did not answer for {self.timeout:g} s (run.cluster_timeout)", share)
-        # In the order of the slots, not of arrival: sums of floats depend on the order.
-        answers = [answer for _, answer in sorted(answered.items())]
+        """Share out this many games, merge what the workers learn from them, and return their tally."""
+        found = self._answers(share_out(games, first, len(self._rng)))
+        for i, answer in found.items():
+            self._rng[i : i + 1] = answer.rng
+            self._occurrences += answer.occurrences
+        answers = list(found.values())
         if answers:
             # A single worker's weights are not rounded by merging, as on threads.
-            is_alone = len(self.slots) == 1
+            is_alone = len(self._rng) == 1
             self.theta = answers[0].theta.copy() if is_alone else merged(self.theta, [a.theta for a in answers])
             kept = [a.optimiser for a in answers]
             self.optimiser = kept[0].copy() if is_alone else merged(self.optimiser, kept)
@@ -222,14 +163,44 @@ class RayWorkers(LearnWorkers):
 
     def play(self, games: int) -> np.record:
         """Play without learning, by the first worker; return the tally."""
-        slot = self.ready()[0]
-        slot.rng, tally = self._ray.get(
-            slot.actor.play.remote((self.theta, self.optimiser), slot.rng, games), timeout=self.timeout
-        )
-        return tally
+        answer = self._answers([(games, 0)], learns=False)[0]
+        self._rng[:1] = answer.rng
+        return answer.tally
+
+    def _answers(self, shares: Sequence[tuple[int, int]], *, learns: bool = True) -> dict[int, Answer]:
+        """Let workers play their shares of games, and return what they answer, by their number from 0, ascending."""
+        learned = self._ray.put((self.theta, self.optimiser))
+        calls = {
+            self._task.remote(self._terms, learned, self._rng[i : i + 1], games, first, learns): i
+            for i, (games, first) in enumerate(shares)
+            if games
+        }
+        waiting, begun = list(calls), time.monotonic()
+        try:
+            while waiting:  # in short steps, so that Ctrl-C works
+                waiting = self._ray.wait(waiting, num_returns=len(waiting), timeout=1.0)[1]
+                if waiting and time.monotonic() - begun > self._timeout:
+                    raise RlgoError(
+                        f"{self._setting}: {len(waiting)} of {len(calls)} workers did not answer within "
+                        f"{self._timeout:g} s (run.cluster_timeout); the cluster has "
+                        "{} CPUs, {} of them free".format(*self._cpus())
+                    )
+            return {i: self._ray.get(call) for call, i in calls.items()}
+        except self._ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, RlgoError):
+                raise RlgoError(str(error.cause)) from None
+            raise RlgoError(
+                f"{self._setting}: a worker failed ({short_error(error)}): expected {fingerprint()} on every machine"
+            ) from None
+        except self._ray.exceptions.RayError as error:
+            raise RlgoError(f"{self._setting}: a worker died {_RETRIES + 1} times: {short_error(error)}") from None
+        finally:
+            for call in waiting:
+                with contextlib.suppress(Exception):
+                    self._ray.cancel(call, force=True)
 
     def occurrences(self) -> np.ndarray:
-        """Return int64[n + 1], how often each weight occurred, without lost games; see `td.UpdateScratch`."""
+        """Return int64[n + 1], how often each weight occurred; see `td.UpdateScratch`."""
         return self._occurrences.copy()
 
     def state(self) -> dict[str, np.ndarray]:
@@ -238,8 +209,7 @@ class RayWorkers(LearnWorkers):
             "theta": self.theta.copy(),
             "optimiser": self.optimiser.copy(),
             "occurrences": self._occurrences.copy(),
-            "rng": np.concatenate([slot.rng for slot in self.slots]),
-            "replaced": np.array([slot.replaced for slot in self.slots]),
+            "rng": self._rng.copy(),
         }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -247,164 +217,13 @@ class RayWorkers(LearnWorkers):
         self.theta[:] = state["theta"]
         self.optimiser[:] = state.get("optimiser", 0)
         self._occurrences[:] = state["occurrences"]
-        for i, slot in enumerate(self.slots):
-            slot.rng = state["rng"][i : i + 1].copy()
-            slot.replaced = int(state["replaced"][i]) if "replaced" in state else 0
+        self._rng[:] = state["rng"]
 
     def close(self) -> None:
-        """Stop the actors and leave the cluster; a cluster that was started here ends."""
-        for slot in self.slots:
-            self._dismiss(slot)
+        """Leave the cluster; one that was started here ends."""
         if self._is_ours:
             self._is_ours = False
             self._ray.shutdown()
-
-    # -----------------------------------------------------------------------------------------
-    # Actors start and die
-    # -----------------------------------------------------------------------------------------
-
-    def ready(self) -> list[Slot]:
-        """Return the slots whose actors are working; wait until there is one. Newly started actors join in.
-
-        Raises RlgoError if none appears within `timeout`.
-        """
-        begun, has_logged = time.monotonic(), False
-        while True:
-            for slot in self.slots:
-                if not slot.is_ready and self._ray.wait([slot.prepared], timeout=0)[0]:
-                    self._admit_replacement(slot)
-            ready = [slot for slot in self.slots if slot.is_ready]
-            if ready:
-                return ready
-            waited = time.monotonic() - begun
-            problem = "no worker is left; the cluster has {} CPUs, {} of them free".format(*self._cpus())
-            if waited > self.timeout:
-                raise RlgoError(
-                    f"{self._setting}: {problem}; none came within {self.timeout:g} s (run.cluster_timeout)"
-                )
-            if waited > _NOTICE_SECONDS and not has_logged:
-                has_logged = True
-                self.log(f"{problem}; waiting for one")
-            self._ray.wait([slot.prepared for slot in self.slots], timeout=1.0)
-
-    def _start(self, slot: Slot) -> None:
-        """Start an actor in a slot."""
-        options = {"num_cpus": 1, "scheduling_strategy": "SPREAD", "max_restarts": 0, "max_task_retries": 0}
-        slot.actor = self._ray.remote(ClusterWorker).options(**options).remote(*self._terms)
-        slot.handshake, slot.prepared = slot.actor.shake_hands.remote(), slot.actor.prepare.remote()
-
-    def _start_all(self) -> None:
-        """Start the first actors, and wait until all of them are working."""
-        for slot in self.slots:
-            self._start(slot)
-        n, cpus = len(self.slots), self._cpus()
-        limit = self.timeout if cpus[0] >= n else min(self.timeout, JOIN_SECONDS)
-        handshakes = {slot.handshake: slot for slot in self.slots}
-        for call, slot in self._ended(handshakes, limit, f"of {n} workers"):
-            if not self._admit(call, slot):
-                handshakes[slot.handshake] = slot
-        if handshakes:
-            total, free = self._cpus()
-            raise RlgoError(
-                f"{self._setting}: {len(handshakes)} of {n} workers (run.workers) found no CPU within {limit:g} s: "
-                f"the cluster has {total}, {free} of them still free"
-            )
-        rest = {slot.prepared: slot for slot in self.slots}
-        for call, slot in self._ended(rest, self.timeout):
-            if self._admit(call, slot):
-                slot.prepared = None
-            else:
-                rest[slot.prepared] = slot
-        if rest:
-            raise RlgoError(
-                f"{self._setting}: {len(rest)} of {n} workers did not start within {self.timeout:g} s "
-                f"(run.cluster_timeout)"
-            )
-
-    def _admit(self, call: Any, slot: Slot) -> bool:
-        """Read the handshake of one of the first actors; if it died, start another and return False.
-
-        Raises RlgoError if it cannot start or has another rlgo.
-        """
-        try:
-            who = self._ray.get(call, timeout=self.timeout)
-        except self._ray.exceptions.RayError as error:
-            if was_killed(error):
-                self._replace(slot, _reason(error), 0)
-                return False
-            raise RlgoError(
-                f"{self._setting}: {slot} cannot start ({short_error(error)}): "
-                f"expected {fingerprint()} on every machine"
-            ) from None
-        self._check(who, slot)
-        return True
-
-    def _admit_replacement(self, slot: Slot) -> None:
-        """Admit an actor that replaces another, or replace it too if it failed to start."""
-        try:
-            who = self._ray.get(slot.prepared, timeout=self.timeout)
-        except self._ray.exceptions.RayError as error:
-            self._replace(slot, f"cannot start ({short_error(error)})", 0)
-            return
-        self._check(who, slot)
-        slot.prepared = None
-        self.log(f"{slot} is working")
-
-    def _check(self, who: Handshake, slot: Slot) -> None:
-        """Raise RlgoError if an actor has another rlgo; otherwise remember who it is."""
-        check_fingerprint(who.rlgo, who.host, self._setting)
-        slot.who = who
-
-    def _answer(self, call: Any, slot: Slot, share: int) -> Answer | None:
-        """Return the answer of an actor; if it died, start another in its slot and return None."""
-        errors = self._ray.exceptions
-        try:
-            return self._ray.get(call, timeout=self.timeout)
-        except errors.RayTaskError:
-            raise  # a bug: another actor would have it, too
-        except errors.RayError as error:
-            self._replace(slot, _reason(error), share)
-        return None
-
-    def _replace(self, slot: Slot, reason: str, share: int) -> None:
-        """Start a new actor, with its own random numbers, for one that is lost along with its share of games."""
-        problem = f"{slot} {reason}" + (f"; its {share:,} games are lost" if share else "")
-        self._dismiss(slot)
-        slot.deaths += 1
-        if slot.deaths == MAX_DEATHS:
-            raise RlgoError(f"{self._setting}: {problem}; that makes {MAX_DEATHS} in a row")
-        self.log(f"{problem}; another takes its place")
-        # Children of the slot's seed are independent of it, of each other, and of all other slots.
-        key = (*slot.seed.spawn_key, slot.replaced)
-        slot.rng = make_rng(np.random.SeedSequence(slot.seed.entropy, spawn_key=key))
-        slot.replaced += 1
-        slot.who = None
-        self._start(slot)
-
-    def _dismiss(self, slot: Slot) -> None:
-        """End the actor of a slot, if there is one."""
-        if slot.actor is not None and self._ray.is_initialized():
-            with contextlib.suppress(self._ray.exceptions.RayError):
-                self._ray.kill(slot.actor)
-        slot.actor = None
-
-    def _ended(self, calls: dict[Any, Any], seconds: float, waiting: str = "") -> Iterator[tuple[Any, Any]]:
-        """Remove calls from `calls` as they end, successfully or not, and yield them; the rest have timed out.
-
-        Parameters
-        ----------
-        calls : any values, by Ray's references to the results
-        seconds : until they time out
-        waiting : what is being waited for; reported if it takes long
-        """
-        begun, has_logged = time.monotonic(), not waiting
-        while calls and (waited := time.monotonic() - begun) < seconds:
-            if waited > _NOTICE_SECONDS and not has_logged:
-                has_logged = True
-                self.log(f"waiting for {len(calls)} {waiting}; the cluster has {self._cpus()[0]} CPUs")
-            # In short steps, so that Ctrl-C works.
-            for call in self._ray.wait(list(calls), timeout=min(1.0, seconds - waited))[0]:
-                yield call, calls.pop(call)
 
     def _cpus(self) -> tuple[int, int]:
         """Return the CPUs of the cluster as Ray counts them: (all, free ones)."""
@@ -421,8 +240,3 @@ class RayLearner(Learner):
 
     def _spawn(self, per_worker: Sequence[WorkerArguments]) -> LearnWorkers:
         return RayWorkers(per_worker, self._cluster, self._timeout)
-
-
-def _reason(error: Exception) -> str:
-    """Return what became of an actor, to follow "worker 3"."""
-    return "went down with its machine" if "node has died" in str(error) else "died"

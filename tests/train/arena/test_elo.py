@@ -61,12 +61,6 @@ def assert_same(one: Ratings, other: Ratings, shift: float = 0.0) -> None:
 # ---------------------------------------------------------------------------------------------
 
 
-def test_the_scale_is_elo() -> None:
-    assert expected_score(0) == 0.5
-    assert expected_score(400) == pytest.approx(10 / 11)
-    assert expected_score(np.array([-800, 200])) == pytest.approx([1 / 101, 0.7597469])
-
-
 def test_two_players() -> None:
     """75 of 100: odds of 3, and 1 / (n p (1 - p)) is the variance of their logarithm."""
     result = PairResult("a", "b", 75, 100)
@@ -102,21 +96,6 @@ def test_perfect_scores_have_finite_ratings(games: int) -> None:
     assert ratings["best"].elo == pytest.approx(400 * math.log10(games + 1), abs=1e-6)
     assert 0 < half_width(ratings["best"]) < 500
     assert 0.7 < ratings.los[0, 1] <= 1
-
-
-def test_between_two_anchors() -> None:
-    results = [
-        PairResult("new", "weak", 30, 40),
-        PairResult("strong", "new", 30, 40),
-        PairResult("weak", "strong", 1, 9),
-    ]
-    ratings = rate(results, anchors={"weak": 1000, "strong": 1400}, prior=0)
-    p = expected_score(200)
-    assert ratings["new"].elo == pytest.approx(1200, abs=1e-9)  # by symmetry; two anchors may contradict the scores
-    assert half_width(ratings["new"]) == pytest.approx(Z * ELO / math.sqrt(80 * p * (1 - p)))
-    assert ratings["new"].opponent == pytest.approx(1200)
-    assert ratings["weak"].opponent == pytest.approx((40 * 1200 + 9 * 1400) / 49)
-    np.testing.assert_array_equal(ratings.los[np.ix_([0, 2], [0, 2])], [[0.5, 1], [0, 0.5]])
 
 
 def test_draws_count_half() -> None:
@@ -172,17 +151,6 @@ def test_ratings_are_those_of_choix(oracle, step: int) -> None:
     assert abs(elo.mean()) < 1e-9
 
 
-def test_the_prior_is_virtual_draws() -> None:
-    """Where all pairs of 5 players play as often, 4 virtual draws are one of every pair."""
-    rng = np.random.default_rng(4)
-    results = simulate(rng.normal(0, 400, 5), 10, rng, 0)
-    draws = [PairResult(r.a, r.b, 0.5, 1, 1) for r in results]
-    elo, covariance = in_order(rate(results, prior=4))
-    expected = choix.ilsr_pairwise(5, wins_of(results + draws), tol=1e-10) * ELO
-    np.testing.assert_allclose(elo, expected - expected.mean(), atol=1e-3)
-    np.testing.assert_allclose(covariance, in_order(rate(results + draws, prior=0))[1], rtol=1e-6)
-
-
 def test_the_covariance_is_that_of_choixs_likelihood() -> None:
     """Minus the inverse of its second differences, of ratings whose mean is 0."""
     rng = np.random.default_rng(7)
@@ -218,20 +186,17 @@ def test_intervals_and_los_come_from_the_covariance() -> None:
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("anchored", [False, True], ids=["mean 0", "anchor"])
-def test_intervals_cover_the_truth_95_times_in_100(anchored: bool) -> None:
+def test_intervals_cover_the_truth_95_times_in_100() -> None:
     """300 tournaments. One player's number of hits has a deviation of 1.3 %, and that of all together no more."""
     rng = np.random.default_rng(9)
     truth = rng.normal(0, 150, 6)
-    truth -= truth[0] if anchored else truth.mean()
+    truth -= truth.mean()
     hits = np.zeros((300, 6))
     for k in range(300):
-        ratings = rate(simulate(truth, 20, rng, 2), anchors={"p0": 0} if anchored else None)
-        for p in ratings.players:
+        for p in rate(simulate(truth, 20, rng, 2)).players:
             hits[k, int(p.name[1:])] = p.ci95[0] <= truth[int(p.name[1:])] <= p.ci95[1]
-    measured = hits[:, 1:] if anchored else hits
-    assert np.abs(measured.mean(0) - 0.95).max() < 0.04
-    assert abs(measured.mean() - 0.95) < 0.02
+    assert np.abs(hits.mean(0) - 0.95).max() < 0.04
+    assert abs(hits.mean() - 0.95) < 0.02
 
 
 def play_openings(difference: float, openings: int, same: float, rng: np.random.Generator) -> np.ndarray:
@@ -240,48 +205,20 @@ def play_openings(difference: float, openings: int, same: float, rng: np.random.
     return np.stack([first, np.where(rng.random(openings) < same, first, second)], 1).astype(float)
 
 
-def coverage_of_openings(same: float, openings: int, known: bool) -> float:
-    """How often intervals cover the truth in 500 tournaments, where the openings are told or not."""
+@pytest.mark.parametrize("same", [0.0, 0.5, 1.0])
+def test_intervals_are_honest_where_games_of_an_opening_depend_on_each_other(same: float) -> None:
+    """500 tournaments with an anchor."""
     rng = np.random.default_rng(10)
     truth = np.array([0.0, 80.0, 250.0])
     hits = []
     for _ in range(500):
         results = []
         for i, j in combinations(range(3), 2):
-            scores = play_openings(truth[i] - truth[j], openings, same, rng)
-            result = PairResult.of_openings(f"p{i}", f"p{j}", scores)
-            results.append(result if known else PairResult(result.a, result.b, result.score, result.games))
+            scores = play_openings(truth[i] - truth[j], 60, same, rng)
+            results.append(PairResult.of_openings(f"p{i}", f"p{j}", scores))
         ratings = rate(results, anchors={"p0": 0})
         hits += [ratings[f"p{i}"].ci95[0] <= truth[i] <= ratings[f"p{i}"].ci95[1] for i in (1, 2)]
-    return float(np.mean(hits))
-
-
-@pytest.mark.parametrize("same", [0.0, 0.5, 1.0])
-def test_intervals_are_honest_where_games_of_an_opening_depend_on_each_other(same: float) -> None:
-    assert abs(coverage_of_openings(same, 60, known=True) - 0.95) < 0.025
-
-
-def test_design_effects_widen_intervals() -> None:
-    """V = H^-1 M H^-1, summed over pairs one by one."""
-    rng = np.random.default_rng(11)
-    truth = rng.normal(0, 150, 5)
-    results = [
-        PairResult(r.a, r.b, r.score, r.games, design=float(rng.uniform(0.3, 3))) for r in simulate(truth, 20, rng, 0)
-    ]
-    elo, covariance = in_order(rate(results, prior=0))
-    information, scores = np.zeros((2, 5, 5))
-    for r in results:
-        i, j = int(r.a[1:]), int(r.b[1:])
-        e = np.eye(5)[i] - np.eye(5)[j]
-        p = expected_score(elo[i] - elo[j])
-        information += r.games * p * (1 - p) * np.outer(e, e)
-        scores += r.design * r.games * p * (1 - p) * np.outer(e, e)
-    inverse = np.linalg.pinv(information, rcond=1e-9)
-    np.testing.assert_allclose(covariance, inverse @ scores @ inverse * ELO**2, rtol=1e-6, atol=1e-6)
-
-    one, two = (rate([PairResult("a", "b", 70, 100, design=d)], prior=0) for d in (1, 2))
-    assert half_width(two["a"]) == pytest.approx(math.sqrt(2) * half_width(one["a"]))
-    assert two.elo == one.elo
+    assert abs(np.mean(hits) - 0.95) < 0.025
 
 
 # ---------------------------------------------------------------------------------------------
@@ -303,13 +240,6 @@ def test_a_new_player_is_rated_as_in_a_full_fit_with_all_others_fixed() -> None:
     assert [new.elo, *new.ci95, new.opponent] == pytest.approx([full.elo, *full.ci95, full.opponent], abs=1e-9)
     assert (new.name, new.games, new.score) == ("new", 56, full.score)
     assert rate(earlier + results, anchors={"p0": ratings["p0"].elo})["new"].elo != pytest.approx(full.elo, abs=0.1)
-
-
-def test_a_new_player_by_hand() -> None:
-    new = rate_new({"gnugo": 1800, "unmet": 5}, [PairResult("run@1000", "gnugo", 25, 100)], prior=0)
-    assert new.elo == pytest.approx(1800 - 400 * math.log10(3))
-    assert half_width(new) == pytest.approx(Z * ELO / math.sqrt(18.75))
-    assert (new.opponent, new.score, new.anchor) == (1800, 0.25, False)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -336,8 +266,6 @@ def test_without_a_prior_games_must_go_both_ways() -> None:
     ]
     with pytest.raises(RlgoError, match=r"without a prior.*: a, b \| c, d \| e$"):
         rate(results, prior=0)
-    with pytest.raises(RlgoError, match=r"without a prior.*: a, b \| c, d \| e$"):
-        rate(results, {"a": 0, "b": 10}, prior=0)
     with pytest.raises(RlgoError, match=r"without a prior.*: a, b, c, d \| e$"):
         rate(results, {"a": 0, "c": 0}, prior=0)
     ratings = rate(results)
@@ -350,9 +278,7 @@ def test_without_a_prior_games_must_go_both_ways() -> None:
     [
         (lambda: PairResult("a", "a", 1, 2), "a against a: expected two players"),
         (lambda: PairResult("a", "b", 0, 0), "games = 0"),
-        (lambda: PairResult("a", "b", 1, math.nan), "games = nan"),
         (lambda: PairResult("a", "b", 3, 2), "score = 3, expected 0 to 2"),
-        (lambda: PairResult("a", "b", -1, 2), "score = -1"),
         (lambda: PairResult("a", "b", math.nan, 2), "score = nan"),
         (lambda: PairResult.of_openings("a", "b", []), "games = 0"),
         (lambda: rate([]), "at least one result"),
@@ -456,17 +382,6 @@ def test_the_likelihood_equations_hold(results: list[PairResult], prior: float, 
 
 
 @PROPERTY
-@given(tournaments(), st.floats(-3000, 3000), st.integers(1, 3))
-def test_a_constant_added_to_all_anchors_is_added_to_all_ratings(
-    results: list[PairResult], shift: float, fixed: int
-) -> None:
-    names = sorted({name for r in results for name in (r.a, r.b)})[:fixed]
-    anchors = {name: 100.0 * k for k, name in enumerate(names)}
-    moved = {name: elo + shift for name, elo in anchors.items()}
-    assert_same(rate(results, anchors), rate(results, moved), shift)
-
-
-@PROPERTY
 @given(tournaments(), st.data())
 def test_one_anchor_only_moves_the_zero_point(results: list[PairResult], data: st.DataObject) -> None:
     free = rate(results)
@@ -491,23 +406,6 @@ def test_the_order_of_results_and_players_does_not_matter(
     rng.shuffle(others)
     anchors = {"p1": 500.0} if anchored else {}
     assert_same(rate(results, anchors), rate(others, anchors))
-
-
-@PROPERTY
-@given(tournaments(), st.booleans())
-def test_results_may_be_split(results: list[PairResult], anchored: bool) -> None:
-    parts = []
-    for r in results:
-        if len(r.openings) > 1:
-            middle = len(r.openings) // 2
-            parts += [PairResult.of_openings(r.a, r.b, part) for part in (r.openings[:middle], r.openings[middle:])]
-        elif r.openings:
-            parts.append(r)
-        else:
-            parts += [PairResult(r.a, r.b, r.score / 4, r.games / 4, r.draws / 4)]
-            parts += [PairResult(r.a, r.b, r.score * 3 / 4, r.games * 3 / 4, r.draws * 3 / 4)]
-    anchors = {"p0": 0.0, "p1": 100.0} if anchored else {}
-    assert_same(rate(results, anchors), rate(parts, anchors))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -538,16 +436,10 @@ LOS  in %        1   2    3    4
 """
     assert table(ratings, los=True) == expected.strip("\n")
     assert table(ratings) == table(ratings, los=True).partition("\n\n")[0]
-
-
-def test_ratings_can_be_written_and_stand_for_later_fits() -> None:
-    ratings = rate([PairResult("a", "b", 7, 10), PairResult("b", "c", 6, 10)], anchors={"b": 100})
     data = json.loads(json.dumps(ratings.to_json()))
-    assert [p["name"] for p in data["players"]] == ["a", "b", "c"]
-    assert data["players"][0]["elo"] == ratings["a"].elo
-    assert data["players"][0]["ci95"] == list(ratings["a"].ci95)
-    assert data["players"][1]["anchor"] is True
-    assert data["prior"] == 2
+    assert [(p["name"], p["elo"], p["ci95"]) for p in data["players"]] == [
+        (p.name, p.elo, list(p.ci95)) for p in ratings.players
+    ]
     np.testing.assert_array_equal(data["los"], ratings.los)
     np.testing.assert_array_equal(data["covariance"], ratings.covariance)
 

@@ -78,22 +78,18 @@ def interrupted(slices: Iterator[FastGames], after: int) -> Iterator[FastGames]:
     raise KeyboardInterrupt
 
 
-def test_ctrl_c_keeps_the_games_of_a_fast_match(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_the_games_of_a_fast_match(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     whole = play_match("random", "random", 100, size=5, fast=True, progress=False)
     monkeypatch.setattr(matches, "play_weights", lambda *a, **k: interrupted(play_weights(*a, **k), 2))
     part = play_match("random", "random", 100, size=5, fast=True, progress=False)
     assert part.interrupted
     assert 2 <= part.games < 100
     assert part.scores == whole.scores[: part.games // 2]
+    assert main(["match", "random", "random", "--games", "100", "--size", "5", "--fast"]) == 0  # there was no signal
+    assert capsys.readouterr().err.splitlines()[-1] == "interrupted; the same command starts over"
     monkeypatch.setattr(matches, "play_weights", lambda *a, **k: interrupted(play_weights(*a, **k), 0))
     with pytest.raises(KeyboardInterrupt):
         play_match("random", "random", 100, size=5, fast=True, progress=False)
-
-
-def test_an_interrupted_fast_match_promises_nothing(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    monkeypatch.setattr(matches, "play_weights", lambda *a, **k: interrupted(play_weights(*a, **k), 2))
-    assert main(["match", "random", "random", "--games", "100", "--size", "5", "--fast"]) == 0  # there was no signal
-    assert capsys.readouterr().err.splitlines()[-1] == "interrupted; the same command starts over"
 
 
 def test_matches_side_by_side_come_in_order_and_end_together() -> None:

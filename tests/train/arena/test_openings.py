@@ -131,8 +131,7 @@ def test_compiled_games_begin_with_given_openings() -> None:
 def test_a_plain_text_of_openings(tmp_path: Path) -> None:
     first, second = read_openings(Path(write(tmp_path, "# a comment\nE5 pass C3\n\nD4 E5\t0.25\tmore\n")), 9)
     assert first.moves == points("E5 pass C3")
-    assert np.isnan(first.chance)
-    assert (second.moves, second.chance) == (points("D4 E5"), 0.25)
+    assert second.moves == points("D4 E5")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +141,6 @@ def test_a_plain_text_of_openings(tmp_path: Path) -> None:
         ("E5 E5\n", "own.txt, line 1: "),
         ("E5\nZ9\n", "own.txt, line 2: "),
         ("pass pass\n", "own.txt, line 1: expected an opening"),
-        ("E5\thalf\n", "own.txt, line 1: expected a chance from 0 to 1 after the moves, found 'half'"),
         ('{"format": "other"}\n', "own.txt: damaged, or not a file of openings"),
     ],
 )

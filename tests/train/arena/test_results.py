@@ -18,7 +18,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.go.clock import TimeSettings
 from train.arena.match import play_match
 from train.arena.results import FORMAT, open_results
-from train.checksums import add_checksum, verify
+from train.checksums import add_checksum
 
 ROOT = Path(__file__).resolve().parents[3]
 FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
@@ -101,7 +101,6 @@ def test_a_pipe_keeps_no_results(tmp_path: Path) -> None:
         ({"openings": "random:2"}, 'openings is "random:4", not "random:2"'),
         ({"time": TimeSettings(60)}, 'time is "", not "60"'),
         ({"b": "open_spiel,sims=8"}, 'b is "random", not "open_spiel,sims=8"'),
-        ({"check_scores": True}, "check_scores is false, not true"),
     ],
 )
 def test_results_of_another_match(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
@@ -114,16 +113,15 @@ def test_results_of_another_match(tmp_path: Path, changes: dict[str, Any], messa
     assert path.read_bytes() == before
 
 
-def test_results_that_say_nothing_of_scores_are_of_a_match_that_did_not_check_them(tmp_path: Path) -> None:
+def test_files_of_earlier_versions_are_continued(tmp_path: Path) -> None:
+    """Which say that engines were not asked for scores, and give those scores."""
     path = tmp_path / "results.jsonl"
     play_match("random", "random", 2, results=path, **FIVE)
-    header, *games = path.read_text().splitlines()
-    about = verify(json.loads(header))
-    del about["check_scores"]
-    path.write_text("\n".join([json.dumps(add_checksum(about)), *games]) + "\n")
+    header, *games = [json.loads(line) for line in path.read_text().splitlines()]
+    older = [{**header, "check_scores": False}, *({**game, "scores": {}} for game in games)]
+    lines = [json.dumps(add_checksum({k: v for k, v in line.items() if k != "check"})) for line in older]
+    path.write_text("\n".join(lines) + "\n")
     assert play_match("random", "random", 4, results=path, **FIVE).games == 4
-    with pytest.raises(RlgoError, match="results of other games: check_scores is false, not true"):
-        play_match("random", "random", 4, results=path, check_scores=True, **FIVE)
 
 
 def test_broken_lines_in_the_middle_are_reported(tmp_path: Path) -> None:

@@ -94,10 +94,9 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["experiment", "list", "--results", "x", "--scale", "2"], "--scale has no effect with --results"),
         (["experiment", "list", "--results", "x", "--out", "y"], "--out has no effect with --results"),
         (["experiment", "plot", "plies", "--results", "x", "--out", "y"], "--out has no effect with --results"),
-        (
-            ["openings", "judge", "empty", "--visits", "9"],
-            "--visits has no effect for rlgo,sims=2000",
-        ),
+        (["openings", "judge", "empty"], "openings judge is gone: `rlgo openings make` keeps"),
+        (["match", "random", "random", "--games=2", "--sprt=elo0=0,elo1=9"], "match --sprt is gone: choose --games"),
+        (["sweep", "plot", "x"], "sweep plot is gone: a sweep draws itself at its end"),
         (["analyze", "x.sgf", "--game", "--sgf", "a", "--json", "a"], "--json a: expected another file than --sgf"),
         (["analyze", "x.json", "--json", "x.json"], "--json x.json: expected another file than POSITION.sgf"),
         (["compile", "random", "rndom"], "unknown player rndom; "),

@@ -23,12 +23,13 @@ from train.arena.rating_scale import load_rating_scale
 from train.cli import main as cli
 from train.config import flat, load_config
 from train.runs import fleet
+from train.runs.evaluate import CurvePoint, rate_runs, weights_of_run
 from train.runs.fleet import FAILED, RunSpec
 from train.runs.folder import RunFolder
-from train.runs.rate_runs import CurvePoint, rate_runs, weights_of_run
 from train.runs.run import train
+from train.runs.run_pictures import parameters_picture, sweep_picture
 from train.runs.status import find_runs
-from train.runs.sweep import Outcome, Sweep, ranked, read_results, read_sweep, run_sweep, settings_of, table
+from train.runs.sweep import Outcome, Sweep, ranked, read_sweep, run_sweep, settings_of, table
 
 BASE = """
 [run]
@@ -289,8 +290,8 @@ def test_runs_are_rated_on_the_scale_at_every_checkpoint(swept):
         noise = np.hypot(outcome.elo.high - outcome.elo.low, alone.ci95[1] - alone.ci95[0]) / 2
         assert abs(outcome.elo.elo - alone.elo) < 1.5 * noise
     # The same weights have the same ratings when the sweep is run again, and no others.
-    curves = rate_runs({o.spec.name: weights_of_run(o.spec.folder) for o in (second, first)}, 60, 1, sweep.openings)
-    assert set(curves) == {first.spec.name, second.spec.name}
+    found = rate_runs({o.spec.name: weights_of_run(o.spec.folder) for o in (second, first)}, 60, 1, sweep.openings)
+    assert set(found.curves) == {first.spec.name, second.spec.name}
 
 
 def rated(sweep: Sweep, alpha: float, seed: int, elo: float | None) -> Outcome:
@@ -329,7 +330,7 @@ def test_settings_are_ranked_by_one_number_with_intervals_over_seeds(swept):
     assert "cover seeds and games" in table(sweep, played)
 
 
-def test_the_tables_and_the_pictures(swept, capsys):
+def test_the_tables_and_the_pictures(swept, tmp_path):
     _, sweep, outcomes = swept
     text = (sweep.folder / "table.md").read_text("utf-8")
     assert text == table(sweep, outcomes) + "\n"
@@ -355,32 +356,12 @@ def test_the_tables_and_the_pictures(swept, capsys):
     assert [(r["run"], int(r["games"])) for r in rows("curves.csv")] == [
         (o.spec.name, point.games) for o in outcomes for point in o.curve
     ]
-    # Drawn by the command, from the results alone.
-    assert not (sweep.folder / "plot.png").exists()
-    again = read_results(sweep.folder)
-    assert (again[0].keys, again[0].kind) == (sweep.keys, sweep.kind)
-    assert [(o.spec.name, o.state, o.curve) for o in again[1]] == [(o.spec.name, o.state, o.curve) for o in outcomes]
-    assert cli.main(["sweep", "plot", str(sweep.folder)]) == 0
-    pictures = [sweep.folder / name for name in ("plot.png", "parameters.png")]
-    assert capsys.readouterr().out.split() == [str(picture) for picture in pictures]
+    assert not list(sweep.folder.glob("*.png"))  # which the command draws
+    pictures = [tmp_path / "plot.png", tmp_path / "parameters.png"]
+    sweep_picture(pictures[0], sweep, outcomes)
+    parameters_picture(pictures[1], sweep, outcomes)
     assert all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)
     assert tomllib.loads((sweep.folder / "sweep.toml").read_text("utf-8"))["sweep"]["seeds"] == 2
-
-
-def test_runs_are_laid_over_one_another(swept, tmp_path, capsys):
-    _, sweep, outcomes = swept
-    folders = [str(o.spec.folder.path) for o in outcomes[:2]]
-    picture = tmp_path / "both.png"
-    assert cli.main(["sweep", "plot", *folders, "--games", "20", "--png", str(picture)]) == 0
-    assert capsys.readouterr().out == f"{picture}\n"
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    for argv, message in (
-        ([str(tmp_path)], "expected the folder of a training run, or of a sweep that has ended"),
-        ([str(sweep.folder), "--png", str(picture)], "--png has no effect for a sweep"),
-        ([folders[0], str(tmp_path)], "no checkpoint yet"),
-    ):
-        assert cli.main(["sweep", "plot", *argv]) == 2
-        assert message in capsys.readouterr().err
 
 
 def test_again_trains_only_what_is_not_finished(swept, capsys, monkeypatch):
@@ -388,9 +369,7 @@ def test_again_trains_only_what_is_not_finished(swept, capsys, monkeypatch):
     kept = {f: f.read_bytes() for name in ("table.md", "sweep.jsonl") for f in [sweep.folder / name]}
     states = {spec.folder.state: spec.folder.state.stat().st_mtime_ns for spec in sweep.runs[:2]}
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    for picture in sweep.folder.glob("*.png"):
-        picture.unlink()
-    assert cli.main(["sweep", str(path), "--jobs", "2", "--resume"]) == 0
+    assert cli.main(["sweep", str(path), "--jobs", "2"]) == 0
     out, err = capsys.readouterr()
     assert out == (sweep.folder / "table.md").read_text("utf-8")
     assert "4 runs in" in err
@@ -418,13 +397,6 @@ def test_one_sweep_at_a_time(swept):
         run_sweep(sweep, progress=False)
 
 
-def test_resume_needs_something_to_resume(tmp_path):
-    sweep = read_sweep(write(tmp_path, "seeds = 2"))
-    with pytest.raises(RlgoError, match="some: no such sweep to resume; leave out --resume to start it"):
-        run_sweep(sweep, progress=False, only_resume=True)
-    assert not sweep.folder.exists()
-
-
 def test_one_run_fails(tmp_path, capsys):
     """The others are ranked all the same."""
     path = write(tmp_path, "seeds = 3")
@@ -437,9 +409,8 @@ def test_one_run_fails(tmp_path, capsys):
     assert "* seed-2 failed: " in out
     assert out == (sweep.folder / "table.md").read_text("utf-8")
     assert err.endswith(f"rlgo: error: {sweep.folder}: 1 of 3 runs failed\n")
-    read, outcomes = read_results(sweep.folder)
-    assert [outcome.state for outcome in outcomes][-1] == FAILED
-    assert read.runs[-1].config.run.name == "seed-2"
+    lines = [json.loads(line) for line in (sweep.folder / "sweep.jsonl").read_text("utf-8").splitlines()]
+    assert (lines[-1]["name"], lines[-1]["state"]) == ("seed-2", FAILED)
 
 
 def test_runs_that_could_not_start_are_refused_before_any_begins(tmp_path, capsys):

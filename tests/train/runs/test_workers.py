@@ -15,19 +15,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
-from tiny_runs import interrupt, metrics, tiny
+from tiny_runs import interrupt, tiny
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import Learning, Policy
-from rlgo.compiler.jit import make_rng
 from rlgo.features.shapes import make_features
-from rlgo.learning.learner import Learner, LearnWorker, merged
+from rlgo.learning.learner import Learner
 from train import ray_cluster
-from train.arena import pool as arena_pool
 from train.arena.match import play_match
 from train.arena.pool import GameTask, GameWorker, RayPool
 from train.arena.referee import GameRules
@@ -35,7 +32,7 @@ from train.config import to_toml
 from train.ray_cluster import connect
 from train.runs import workers as cluster
 from train.runs.run import resume, train
-from train.runs.workers import RayLearner, RayWorkers
+from train.runs.workers import RayLearner
 
 pytestmark = [
     pytest.mark.ray,
@@ -105,7 +102,6 @@ def hired(nodes) -> Iterator[tuple[RayLearner, dict[str, np.ndarray]]]:
 def four(hired) -> RayLearner:
     """Four workers, as if new."""
     learner, state = hired
-    until_all_work(learner.pool)
     learner.restore(state)
     return learner
 
@@ -117,22 +113,8 @@ def single(nodes) -> Iterator[RayLearner]:
     learner.close()
 
 
-def pid(learner: Learner, number: int) -> int:
-    return learner.pool.slots[number - 1].who.pid
-
-
-def until_all_work(workers: RayWorkers) -> None:
-    """Wait until the place of every worker who died is taken."""
-    end = time.monotonic() + SECONDS
-    while not all(slot.is_ready for slot in workers.slots):
-        assert time.monotonic() < end
-        workers.ready()
-        time.sleep(0.1)
-
-
 def same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
-    assert {*a} - {"replaced"} == {*b} - {"replaced"}  # which only a cluster counts
-    return all(np.array_equal(a[name], b[name]) for name in {*a} & {*b})
+    return a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -181,109 +163,30 @@ def test_a_match_on_a_cluster(nodes, tmp_path):
     result = play_match("random", "open_spiel,sims=4", 8, cluster=nodes.address, jobs=2, results=path, **arguments)
     assert result == play_match("random", "open_spiel,sims=4", 8, **arguments)
     assert sorted(json.loads(line)["game"] for line in path.read_text().splitlines()[1:]) == list(range(1, 9))
+    with contextlib.closing(RayPool(nodes.address, 2)) as pool, pytest.raises(RlgoError, match="unknown player nobody"):
+        list(pool.run([GameTask(1, "nobody", "random", (), 1, GameRules(5, 2.5, 75))]))
 
 
-def test_actors_of_a_match_that_die_are_replaced(nodes, monkeypatch, capsys):
-    pool = RayPool(nodes.address, 2)
+def test_a_game_whose_process_dies_is_played_again(nodes, monkeypatch, capsys):
     tasks = [GameTask(n, "random", "random", (), 1, GameRules(5, 2.5, 75)) for n in range(1, 13)]
-    start, killed = pool.start, []
-
-    def start_and_kill(place, task):
-        if task.number != 4 or killed:
-            return start(place, task)
-        killed.append(place)
-        endless = dataclasses.replace(task, black="open_spiel,sims=1000000000")
-        handle = start(place, endless)  # it cannot be over before the actor dies
-        pool._ray.kill(pool.actors[place])
-        return handle
-
-    monkeypatch.setattr(pool, "start", start_and_kill)
-    records = {task.number: record.moves for task, record in pool.run(tasks)}
-    with pytest.raises(RlgoError, match="unknown player nobody"):
-        list(pool.run([dataclasses.replace(tasks[0], black="nobody")]))
-    pool.close()
-    assert killed
-    assert sorted(records) == list(range(1, 13))
-    assert capsys.readouterr().err.count("game 4: its process died; playing the game again") == 1
     own = GameWorker()
-    assert {task.number: own.play(task).moves for task in tasks} == records
+    with contextlib.closing(RayPool(nodes.address, 2)) as pool:
+        start, killed = pool.start, []
 
+        def start_and_kill(place, task):
+            if task.number != 4 or killed:
+                return start(place, task)
+            killed.append(place)
+            handle = start(place, dataclasses.replace(task, black="open_spiel,sims=1000000000"))  # it cannot end
+            pool._ray.cancel(handle, force=True)
+            return handle
 
-@contextlib.contextmanager
-def ray_pool(nodes: Any, n: int | None = None, free: int | None = None) -> Iterator[RayPool]:
-    """A pool of n places, or of one for each free CPU, of which Ray says that there are so many."""
-    import ray
-
-    before = ray.available_resources().get("CPU", 0)
-    with patch.object(ray, "available_resources", lambda: {"CPU": free or before}):
-        pool = RayPool(nodes.address, n)
-    try:
-        yield pool
-    finally:
-        pool.close()
-        while ray.available_resources().get("CPU", 0) < before:
-            time.sleep(0.1)  # until Ray has taken the CPUs back, which other tests want
-
-
-def play_random_games(pool: RayPool, n: int) -> Iterator[int]:
-    """Play n games, and yield their numbers."""
-    tasks = [GameTask(number, "random", "random", (), 1, GameRules(5, 2.5, 75)) for number in range(1, n + 1)]
-    for task, _ in pool.run(tasks):
-        yield task.number
-
-
-def nowhere(pool: RayPool) -> Any:
-    """A kind of actors for which no machine has room."""
-    return pool._ray.remote(arena_pool._Actor).options(resources={"nowhere": 1.0})
-
-
-def test_actors_that_die_before_the_first_game_are_replaced(nodes, monkeypatch):
-    readiness, left = RayPool.readiness, [0]
-
-    def kill_first(self, place):
-        handle = readiness(self, place)
-        if place in left:
-            left.clear()
-            self._ray.kill(self.actors[place])
-        return handle
-
-    monkeypatch.setattr(RayPool, "readiness", kill_first)
-    with ray_pool(nodes, 2) as pool:
-        assert sorted(play_random_games(pool, 2)) == [1, 2]
-    assert not left
-
-
-def test_cpus_of_a_machine_that_has_just_died(nodes):
-    """Ray still counts them, but no process will start there."""
-    with ray_pool(nodes, free=9) as pool:
-        assert pool.places == 9
-        assert sorted(play_random_games(pool, 30)) == list(range(1, 31))
-
-
-def test_others_play_the_game_of_an_actor_that_cannot_be_replaced(nodes):
-    numbers = []
-    with ray_pool(nodes, 2) as pool:
-        for number in play_random_games(pool, 12):
-            numbers.append(number)
-            if len(numbers) == 3:
-                pool._kind = nowhere(pool)
-                pool._ray.kill(pool.actors[0])
-    assert sorted(numbers) == list(range(1, 13))
-
-
-def test_a_cluster_where_no_process_starts(nodes, monkeypatch, capsys):
-    monkeypatch.setattr(arena_pool, "_START_SECONDS", 2.0)
-    monkeypatch.setattr(arena_pool, "_NOTICE_SECONDS", 0.5)
-    with ray_pool(nodes, 2) as pool:
-        pool._kind = nowhere(pool)
-        for place in range(2):
-            pool._ray.kill(pool.actors[place])
-            pool.replace(place)
-        with pytest.raises(
-            RlgoError, match=r"^--cluster [\d.:]+: no process could start for 2 s: are its CPUs free\?$"
-        ):
-            list(play_random_games(pool, 2))
-    assert "waiting for a free CPU" in capsys.readouterr().err
+        monkeypatch.setattr(pool, "start", start_and_kill)
+        assert {task.number: record.moves for task, record in pool.run(tasks)} == {
+            task.number: own.play(task).moves for task in tasks
+        }
+    assert killed
+    assert capsys.readouterr().err.count("game 4: its process died; playing the game again") == 1
 
 
 # ---------------------------------------------------------------------------------------------
@@ -297,7 +200,7 @@ def test_the_same_weights_as_on_threads(four):
         assert four.learn(games) == threads.learn(games)
     assert same(four.state(), threads.state())
     assert np.count_nonzero(four.theta)
-    assert (four.games, four.lost) == (600, 0)
+    assert four.games == 600
 
 
 def test_one_worker_gives_the_weights_of_one_thread(single):
@@ -327,16 +230,18 @@ def test_playing_changes_no_weights(four):
 
 def test_another_rlgo(nodes, monkeypatch):
     ours = ray_cluster.fingerprint()
-    monkeypatch.setattr(ray_cluster, "fingerprint", lambda: "rlgo 9.9")
+    monkeypatch.setattr(cluster, "fingerprint", lambda: "rlgo 9.9")
     with pytest.raises(RlgoError, match=r" has rlgo .*: expected rlgo 9\.9, as here") as caught:
         ray_learner(nodes, 1)
     assert ours in str(caught.value)
 
 
-def test_more_workers_than_cpus(nodes, monkeypatch):
-    monkeypatch.setattr(cluster, "JOIN_SECONDS", 1.0)
-    with pytest.raises(RlgoError, match=r"\d of 7 workers \(run\.workers\) found no CPU within 1 s: the cluster has 6"):
-        ray_learner(nodes, 7)
+def test_more_workers_than_cpus_wait_for_each_other(nodes, capsys):
+    with contextlib.closing(ray_learner(nodes, 7)) as learner:
+        assert "starting 7 workers" in capsys.readouterr().err
+        threads = thread_learner(7)
+        assert learner.learn(350) == threads.learn(350)
+        assert same(learner.state(), threads.state())
 
 
 # ---------------------------------------------------------------------------------------------
@@ -344,105 +249,62 @@ def test_more_workers_than_cpus(nodes, monkeypatch):
 # ---------------------------------------------------------------------------------------------
 
 
-def messages_of(learner: Learner) -> list[str]:
-    """What the workers log from now on."""
-    lines: list[str] = []
-    learner.pool.log = lines.append
-    return lines
+def kill_one_at_work(nodes) -> threading.Thread:
+    """Kill -9 of a process as soon as one is learning; Ray names each after its task."""
+    raylets = [info.process.pid for node in nodes.list_all_nodes() for info in node.all_processes["raylet"]]
+    pgrep = ["pgrep", "-P", ",".join(map(str, raylets)), "-f", "^ray::_learn"]
+
+    def kill() -> None:
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            if found := subprocess.run(pgrep, capture_output=True, text=True).stdout.split():
+                os.kill(int(found[0]), signal.SIGKILL)
+                return
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
 
 
-def killing(monkeypatch, at: int) -> None:
-    """kill -9 of the second worker, once, in the round that starts at this many games."""
-    learn, left = RayWorkers.learn, [at]
-
-    def learn_and_kill(self, games, first):
-        if [first] == left:
-            left.clear()
-            victim = self.slots[1].who.pid
-            # Stopped, so that it has its games when it dies, but cannot have finished them.
-            os.kill(victim, signal.SIGSTOP)
-            threading.Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
-        return learn(self, games, first)
-
-    monkeypatch.setattr(RayWorkers, "learn", learn_and_kill)
+def test_a_death_changes_nothing(four, nodes):
+    """The games of the worker are played again, with the same random numbers."""
+    threads = thread_learner(4)
+    killer = kill_one_at_work(nodes)
+    assert four.learn(20_000) == threads.learn(20_000)
+    killer.join()
+    assert same(four.state(), threads.state())
 
 
-def test_a_death_costs_the_games_of_one_round(four, monkeypatch):
-    lines, seeds = messages_of(four), np.random.SeedSequence(7).spawn(4)
-    killing(monkeypatch, at=0)
-    tally = four.pool.learn(200, 0)
-    assert tally.games + tally.discarded == 150
-    assert "its 50 games are lost; another takes its place" in lines[0]
-    # What the others learned counts as if there were only three; and the new worker has numbers of its own.
-    others = [LearnWorker(*TERMS, 0, seeds[i]) for i in (0, 2, 3)]
-    for worker, first in zip(others, (0, 100, 150), strict=True):
-        worker.learn(50, first)
-    assert (four.theta == merged(np.zeros_like(four.theta), [worker.theta for worker in others])).all()
-    assert (four.pool.occurrences() == sum(worker.occurrences for worker in others)).all()
-    state = four.pool.state()
-    assert state["replaced"].tolist() == [0, 1, 0, 0]
-    assert state["rng"][1] == make_rng(seeds[1].spawn(1)[0])
-    until_all_work(four.pool)
-    assert "is working" in lines[1]
-    tally = four.pool.learn(200, 200)
-    assert tally.games + tally.discarded == 200
+def test_who_does_not_answer_ends_the_round(four, monkeypatch):
+    monkeypatch.setattr(four.pool, "_timeout", 0.1)
+    with pytest.raises(RlgoError, match=r"[1-4] of 4 workers did not answer within 0.1 s \(run.cluster_timeout\)"):
+        four.pool.learn(1_000_000, 0)
 
 
-def test_who_does_not_answer_is_replaced(four, monkeypatch):
-    lines, victim = messages_of(four), pid(four, 3)
-    os.kill(victim, signal.SIGSTOP)
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(four.pool, "timeout", 10.0)  # which the others must not take, on any machine
-            tally = four.pool.learn(200, 0)
-        assert tally.games + tally.discarded == 150
-        assert f"worker 3 (process {victim} on " in lines[0]
-        assert ") did not answer for 10 s (run.cluster_timeout); its 50 games are lost" in lines[0]
-    finally:
-        os.kill(victim, signal.SIGKILL)
+def test_a_worker_that_always_dies(single, monkeypatch):
+    def dies(*_: Any) -> None:
+        os._exit(1)
 
-
-def test_a_place_where_everyone_dies(single, monkeypatch):
-    monkeypatch.setattr(cluster, "MAX_DEATHS", 1)
-    os.kill(pid(single, 1), signal.SIGKILL)
-    with pytest.raises(RlgoError, match=r"worker 1 .* died; its 40 games are lost; that makes 1 in a row"):
+    monkeypatch.setattr(single.pool, "_task", single.pool._ray.remote(dies).options(num_cpus=1, max_retries=1))
+    with pytest.raises(RlgoError, match=r'^run.cluster = "[0-9.:]+": a worker died 4 times: '):
         single.pool.learn(40, 0)
 
 
-def test_who_dies_before_its_first_game_is_replaced(nodes, monkeypatch):
-    start, left = RayWorkers._start, [1]
-
-    def start_and_kill(self, slot):
-        start(self, slot)
-        if slot.number in left:
-            left.clear()
-            self._ray.kill(slot.actor)
-
-    monkeypatch.setattr(RayWorkers, "_start", start_and_kill)
-    learner = ray_learner(nodes, 1)
-    assert [slot.replaced for slot in learner.pool.slots] == [1]
-    assert learner.learn(20).games == 20
-    learner.close()
-
-
 def test_a_run_in_which_a_worker_dies(nodes, tmp_path, monkeypatch):
-    run = {"workers": 2, "merge_every": 50, "log_every": 100, "eval_every": 0, "games": 600, "cluster": nodes.address}
-    config = tiny(tmp_path, run=run)
-    killing(monkeypatch, at=200)
+    """And which is interrupted: its weights are those of a run on threads."""
+    run = {"workers": 2, "merge_every": 50, "log_every": 100, "eval_every": 0, "games": 6_000}
+    (tmp_path / "threads").mkdir()
+    expected = train(tiny(tmp_path / "threads", run=run), progress=False).weights
+    config = tiny(tmp_path, run={**run, "cluster": nodes.address})
     interrupt(monkeypatch, at=400)
-    monkeypatch.setattr("train.runs.run.SAVE_SECONDS", 0.0)  # or the interrupted run may go back to before the death
+    killer = kill_one_at_work(nodes)
     with pytest.raises(KeyboardInterrupt):
         train(config, progress=False)
+    killer.join()
     result = resume(tmp_path / "tiny", progress=False)
-    assert result.weights.games == 600
-    assert json.loads((result.folder / "run.json").read_text("utf-8"))["lost"] == 50
-    points = [p for p in metrics(result.folder) if "cluster/lost_games" in p]
-    assert [p["games"] for p in points] == [100, 200, 300, 400, 500, 600]
-    assert [p["cluster/lost_games"] for p in points] == [0, 0, 50, 50, 50, 50]
-    log = (result.folder / "log.txt").read_text("utf-8")
-    assert log.count("died; its 50 games are lost; another takes its place") == 1
-    assert "600 games in" in log
-    assert ", and 50 lost with workers that died" in log
+    assert result.weights.games == 6_000
+    assert result.weights.theta.tobytes() == expected.theta.tobytes()
+    assert "6,000 games in" in (result.folder / "log.txt").read_text("utf-8")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -506,13 +368,9 @@ def test_ctrl_c(nodes, tmp_path):
 
 
 def test_a_node_goes_down(four, nodes):
-    lines = messages_of(four)
-    nodes.remove_node(next(iter(nodes.worker_nodes)))
-    tally = four.pool.learn(200, 0)
-    # With three CPUs on either node, neither had all four.
-    assert lines
-    assert all(") went down with its machine; its 50 games are lost" in line for line in lines)
-    assert tally.games + tally.discarded == 200 - 50 * len(lines) > 0
-    # The others go on, and with them as many new ones as there are CPUs.
-    tally = four.pool.learn(200, 100)
-    assert tally.games + tally.discarded == 200
+    threads = thread_learner(4)
+    node = threading.Timer(1.0, nodes.remove_node, (next(iter(nodes.worker_nodes)),))
+    node.start()
+    assert four.learn(20_000) == threads.learn(20_000)
+    node.join()
+    assert same(four.state(), threads.state())
