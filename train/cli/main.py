@@ -87,8 +87,11 @@ def _app_of(groups: Iterable[tuple[typer.Typer, str]]) -> typer.Typer:
 
 app = _app_of(_GROUPS)
 
-_GONE = {  # commands of earlier versions, with what takes their place
+_GONE = {  # commands of earlier versions, or a command and its option, with what takes their place
     "cgos": "the server's own client runs `rlgo gtp --all-alive`; see the page Engine",
+    "experiment run --add": "games that the results count are always added to",
+    "experiment run --played": "Ctrl-C writes the results of the games so far",
+    "experiment run --only": "an experiment's file of your own may have fewer players",
 }
 
 
@@ -111,8 +114,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     if "_RLGO_COMPLETE" in os.environ:
         app(prog_name="rlgo")  # prints what the shell asks for, and exits
-    if argv and argv[0] in _GONE:
-        raise RlgoError(f"{argv[0]} is gone: {_GONE[argv[0]]}")
+    for gone, instead in _GONE.items():
+        command, _, option = gone.partition(" --")
+        if list(argv[: len(command.split())]) == command.split() and (not option or f"--{option}" in argv):
+            raise RlgoError(f"{gone} is gone: {instead}")
     command = typer.main.get_command(_app_for(argv))
     try:
         # Not `command.main`, which handles Ctrl-C and closed pipes differently.

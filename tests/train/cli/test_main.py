@@ -103,6 +103,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["analyze", "x.json", "--json", "x.json"], "--json x.json: expected another file than POSITION.sgf"),
         (["compile", "random", "rndom"], "unknown player rndom; "),
         (["cgos", "--config", "x"], "cgos is gone: the server's own client runs `rlgo gtp --all-alive`"),
+        (["experiment", "run", "x", "--add"], "experiment run --add is gone: games that the results count are always"),
         (["--verson"], "no such option: --verson"),
         (["train", "--sett", "a.b=1"], "no such option: --sett"),
         (["train"], "train: expected either a CONFIG or --resume DIR (see rlgo train --help)"),

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from scipy.stats import foldnorm
 
 from train.arena.elo import PairResult, rate
-from train.experiments.declaration.experiment import GNUGO_0, GNUGO_10, Claim
+from train.experiments.declaration.experiment import GNUGO_0, GNUGO_10
 from train.experiments.declaration.reading import read_experiment
+from train.experiments.declaration.settings import Claim
 from train.experiments.results.analysis import (
     ANCHOR,
     HELD,

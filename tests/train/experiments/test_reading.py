@@ -17,9 +17,10 @@ from rlgo.base.resources import list_configs
 from rlgo.features.shapes import make_features
 from train.cli import main as cli
 from train.config import flat, load_config
-from train.experiments.declaration.experiment import Claim, Experiment
+from train.experiments.declaration.experiment import Experiment
 from train.experiments.declaration.matches import matches
-from train.experiments.declaration.reading import list_experiments, read_claim, read_experiment
+from train.experiments.declaration.reading import list_experiments, read_experiment
+from train.experiments.declaration.settings import Claim
 from train.experiments.running.counts import frequency
 from train.runs.folder import RunFolder
 
@@ -209,25 +210,24 @@ def test_players_of_a_series(tmp_path):
         (CURVES + "[run]\ngames = 3", r"run.games: expected a key that does not affect the weights: run.log_e"),
         (CURVES + "[run]\nseed = 3", r"run.seed: expected a key that does not affect the weights"),
         (CURVES + "[run]\neval_games = 0", r"run: run.eval_games = 0: expected an even number from 2"),
-        (
-            CURVES + "[[claims]]\ntext = 'so'",
-            r"claims, number 1: expected tables \[\[claims\]\] with text, a",
-        ),
-        (CURVES + CLAIM + CLAIM + "hgih = 3", r"claims, number 2: expected tables .* some of b, of, low, high, games$"),
-        (CURVES + CLAIM + 'high = "3"', r"claims, number 1: high = '3': expected a number"),
-        (CURVES + CLAIM + "high = true", r"claims, number 1: high = True: expected a number"),
+        (CURVES + "[claims]", r"claims: expected tables \[\[claims\]\]$"),
+        (CURVES + "[[claims]]\ntext = 'so'\nlow = 0", r'claims, number 1: a = "": expected a label or a player$'),
+        (CURVES + CLAIM + CLAIM + "hgih = 3", r"claims, number 2: unknown key hgih; did you mean high\?$"),
+        (CURVES + CLAIM + 'high = "3"', r'claims, number 1: high = "3": expected a number, found a string'),
+        (CURVES + CLAIM + "high = true", r"claims, number 1: high = true: expected a number"),
         (CURVES + CLAIM + "b = 3", r"claims, number 1: b = 3: expected text"),
-        (
-            CURVES + CLAIM + 'of = "Elo"',
-            r'claims, number 1: of = "Elo": expected elo, won, speed, spread, diverged, number',
-        ),
+        (CURVES + CLAIM + 'of = "Elo"', r'claims, number 1: of = "Elo": expected one of "elo", "won", "speed"'),
+        (CURVES + CLAIM + 'of = "won"', r'claims, number 1: of = "won": expected elo or spread or diverged$'),
         (CURVES + CLAIM + "high = 0", r"claims, number 1: low = 0, high = 0: expected low < high"),
         (CURVES + CLAIM + "high = -1", r"claims, number 1: low = 0, high = -1: expected low < high"),
         (CURVES + CLAIM + "high = nan", r"claims, number 1: low = 0, high = nan: expected low < high"),
-        (CURVES + CLAIM + 'b = "c"', r'claim "so": c: expected one of b, a, wild$'),
-        (CURVES + CLAIM + 'b = "a@1k"', r'claim "so": a@1k: expected games of a checkpoint: 100, 200, 500, 1000 ...$'),
-        (CURVES + CLAIM + 'b = "random"', r'claim "so": random: expected one of b, a, wild'),
-        (GAMES + CLAIM, r'claim "so": b: expected one of chance, greedy 0, greedy 0.5$'),
+        (CURVES + CLAIM + 'b = "c"', r"claims, number 1: c: expected one of b, a, wild$"),
+        (
+            CURVES + CLAIM + 'b = "a@1k"',
+            r"claims, number 1: a@1k: expected games of a checkpoint: 100, 200, 500, 1000 ...$",
+        ),
+        (CURVES + CLAIM + 'b = "random"', r"claims, number 1: random: expected one of b, a, wild"),
+        (GAMES + CLAIM, r"claims, number 1: b: expected one of chance, greedy 0, greedy 0.5$"),
         (GAMES + "y = 3", r"series, number 1: unknown key y; expected one of label, player"),
         (
             GAMES.replace("[0, 0.5]", "3"),
@@ -321,10 +321,9 @@ def test_a_base_beside_the_file_is_found_from_anywhere(tmp_path, monkeypatch):
 
 
 def test_a_number_may_be_claimed_exactly():
-    claim = {"text": "so", "a": "x", "of": "number", "low": 3, "high": 3}
-    assert read_claim(claim, "here") == Claim("so", "x", "", "number", 3, 3)
-    with pytest.raises(RlgoError, match="here: low = 3, high = 3: expected low < high"):
-        read_claim(claim | {"of": "elo"}, "here")
+    assert Claim("so", "x", of="number", low=3, high=3).low == 3
+    with pytest.raises(RlgoError, match=r"^low = 3, high = 3: expected low < high"):
+        Claim("so", "x", low=3, high=3)
 
 
 def test_a_file_does_not_pass_for_a_shipped_experiment(tmp_path, capsys):

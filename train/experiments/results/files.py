@@ -2,8 +2,7 @@
 
 Start reading at `RawResults`. Reports are computed from these files alone; see `analysis`. Those that ship with rlgo
 are in `shipped_folder`. Below the working folder (``experiments``), whole experiments have their results in
-``results``, those at a scale in ``scale-X/results``, and those with a limit of time in ``minutes/results``; see
-`own_results`.
+``results``, those at a scale in ``scale-X/results``; see `own_results`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -191,14 +189,8 @@ class ResultsFile:
         return self.folder / f"{self.name}.jsonl"
 
     def __str__(self) -> str:
-        return f"{self.header['finished']}, {part_in_words(self.header)}"
-
-
-def part_in_words(header: dict[str, Any]) -> str:
-    """Say which part of an experiment's games results have: ``whole``, ``scale 0.1`` or ``10 min``."""
-    if minutes := header.get("minutes"):
-        return f"{minutes:g} min"
-    return "whole" if header["scale"] == 1 else f"scale {header['scale']:g}"
+        scale = self.header["scale"]
+        return f"{self.header['finished']}, " + ("whole" if scale == 1 else f"scale {scale:g}")
 
 
 def shipped_folder() -> Path | None:
@@ -215,7 +207,7 @@ def is_shipped(folder: Path) -> bool:
 
 def result_folders(out: str | Path) -> list[Path]:
     """Return the folders with raw results below a working folder: that of whole experiments first."""
-    parts = [Path(out), *sorted(p for p in Path(out).glob("*") if re.fullmatch(r"scale-.*|minutes", p.name))]
+    parts = [Path(out), *sorted(Path(out).glob("scale-*"))]
     return [folder / "results" for folder in parts if any((folder / "results").glob("*.jsonl"))]
 
 
