@@ -419,17 +419,6 @@ def test_how_much_runs_differ_needs_no_gnugo(results, tmp_path):
     assert analyze(tmp_path, "plies").repeats.deviation(1000) == pytest.approx(expected, abs=10)
 
 
-def test_the_yardstick_is_one_run(results, tmp_path):
-    for name in ("gnugo", "learning_runs"):
-        write_raw(tmp_path / f"{name}.jsonl", read_raw(results / f"{name}.jsonl"))
-    raw = curves_of(read_experiment("plies"))
-    write_raw(tmp_path / "plies.jsonl", raw)
-    assert analyze(tmp_path, "plies").is_anchored
-    raw.lines[0] |= {"crc32": "76543210", "base": "other.toml"}
-    write_raw(tmp_path / "plies.jsonl", raw)
-    assert not analyze(tmp_path, "plies").is_anchored
-
-
 def test_the_scale_is_analyzed_again_once_its_results_change(tmp_path):
     e, file = read_experiment(SCALE_EXPERIMENT), tmp_path / f"{SCALE_EXPERIMENT}.jsonl"
     write_raw(file, curves_of(e, openings=2))

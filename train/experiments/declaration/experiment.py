@@ -17,9 +17,6 @@ from train.runs.strength import GNUGO_NAME
 # Names of players that several experiments share.
 RANDOM, REFERENCE = "random", "reference"
 GNUGO_0, GNUGO_10 = GNUGO_NAME, "GNU Go level 10"
-# Keys that [run] in an experiment's file may set: they change what a run logs and measures, but not its weights, unless
-# it has several workers, which merge at each log and measurement.
-LOGGING_KEYS = tuple(f"run.{key}" for key in ("log_every", "eval_every", "eval_games", "gnugo_every", "gnugo_games"))
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,6 @@ Start reading at `read_experiment`. A file in configs/experiments has a table [e
     [runs."1x1"]                      # curves: a label, and what it changes in the base config
     features.sizes = [1]              # (a key `base = "default"` starts from another config)
 
-    [run]                             # curves: [run] settings for all runs that do not affect the weights
-    eval_every = 0
-
     [panels]                          # curves: labels to draw together
     "(a) one size" = ["1x1", "2x2"]
 
@@ -57,7 +54,6 @@ from train.config import Config, base_of, change, flat, load_config, read_toml
 from train.experiments.declaration.experiment import (
     GNUGO_0,
     GNUGO_10,
-    LOGGING_KEYS,
     REFERENCE,
     Contestant,
     Experiment,
@@ -77,14 +73,14 @@ _ORDER = (
     "two_phase_mcts", "rave_k", "rave_readings", "rave_schedule", "rave_bias", "heuristics", "exploration", "scaling",
     "equal_time_td", "equal_time_mc",
 )  # fmt: skip
-# Runs do not measure themselves unless [run] asks for it: the games between checkpoints are more precise.
+# Runs do not measure themselves: the games between checkpoints are more precise.
 _RUN = {"eval_every": 0, "eval_games": 200, "gnugo_games": 0}
-# Tables that a file of each kind may have in addition to [experiment] and [[claims]].
+# Tables that a file of each kind may have in addition to [experiment].
 _TABLES = {
-    "curves": ("runs", "run", "panels", "stated"),
-    "frequency": ("run",),
-    "games": ("series", "players", "runs", "run", "stated"),
-    "counts": ("expected",),
+    "curves": ("runs", "panels", "claims", "stated"),
+    "frequency": ("claims",),
+    "games": ("series", "players", "runs", "claims", "stated"),
+    "counts": ("expected", "claims"),
 }
 # What a claim in a file of each kind may be about.
 _MEASURES = {
@@ -144,7 +140,7 @@ def _read_tables(file: Path) -> tuple[ExperimentConfig, dict[str, Any]]:
         raise RlgoError(f"{file}: experiment.games = 0: expected at least 2")
     for key, value in data.items():
         possible = _TABLES[s.kind]
-        if key not in ("claims", *possible):
+        if key not in possible:
             raise RlgoError(f'{file}: unknown table [{key}] for kind = "{s.kind}": expected {", ".join(possible)}')
         listed = key in ("claims", "series", "stated")
         tables = value if listed and isinstance(value, list) else [value]
@@ -168,22 +164,20 @@ def _read_expected(e: Experiment, expected: dict[str, Any]) -> dict[str, float]:
 def _with_runs(e: Experiment, data: Mapping[str, Any]) -> Experiment:
     """Add the training runs of [runs], and for curves and frequencies the reference run and the panels."""
     kind = e.settings.kind
-    common = {**_RUN, **data.get("run", {})}
     changes = data.get("runs", {} if kind == "games" else {REFERENCE: {}})
-    e = replace(e, runs={label: _read_runs(e, label, changed, common) for label, changed in changes.items()})
+    e = replace(e, runs={label: _read_runs(e, label, changed) for label, changed in changes.items()})
     if kind == "games":
         return e
     if not changes:
         raise RlgoError(f"{e.path}: [runs]: expected at least one label")
-    (reference,) = _read_runs(replace(e, settings=replace(e.settings, seeds=(1,))), REFERENCE, {}, common)
+    (reference,) = _read_runs(replace(e, settings=replace(e.settings, seeds=(1,))), REFERENCE, {})
     return replace(e, reference=reference, panels=_read_panels(data.get("panels", {}), e))
 
 
-def _read_runs(e: Experiment, label: str, changes: Any, common: Mapping[str, Any]) -> tuple[RunSpec, ...]:
+def _read_runs(e: Experiment, label: str, changes: Any) -> tuple[RunSpec, ...]:
     """Return the training runs of a label, one for each seed; their names show what they change in the base config.
 
     changes : the label's table
-    common : the table [run]
     """
     source = f"{e.path}: runs.{label}"
     if not isinstance(changes, dict) or "@" in label or (label == REFERENCE and changes):
@@ -193,17 +187,13 @@ def _read_runs(e: Experiment, label: str, changes: Any, common: Mapping[str, Any
     seeds = e.settings.seeds
     if "seeds" in changes:
         seeds = section_from(ExperimentConfig, {"seeds": changes.pop("seeds")}, source).seeds
-    for key in common:
-        if f"run.{key}" not in LOGGING_KEYS:
-            possible = ", ".join(LOGGING_KEYS)
-            raise RlgoError(f"{e.path}: run.{key}: expected a key that does not affect the weights: {possible}")
     start = load_config(base)
     before, after = flat(start), flat(change(start, changes, source))
     values = {key: value for key, value in after.items() if value != before[key]}
     for key in ("run.name", "run.seed", "run.out"):
         if key in values:
             raise RlgoError(f"{source}: {key}: expected none; experiments name their own runs")
-    config = change(change(start, {"run": common}, f"{e.path}: run"), changes, source)
+    config = change(change(start, {"run": _RUN}, source), changes, source)
     return tuple(RunSpec(values, _config_of_run(e, config, values, seed, Path(base).stem), base) for seed in seeds)
 
 

@@ -109,12 +109,6 @@ def pair_line(a: str, b: str, scores: Iterable[Sequence[float]], **more: Any) ->
     return {"pair": [a, b], "openings": dict(sorted(counts.items())), **more}
 
 
-def whole_openings(line: dict[str, Any]) -> dict[str, Any]:
-    """Return a line made by `pair_line` without openings of which only one game was finished."""
-    whole = {**line, "openings": {scores: n for scores, n in line["openings"].items() if len(scores) == 2}}
-    return {**whole, "distinct": min(line["distinct"], games_of(whole))}
-
-
 def turned(line: dict[str, Any]) -> dict[str, Any]:
     """Return a line made by `pair_line` with its players in the other order."""
     swapped = str.maketrans("WL", "LW")

@@ -24,7 +24,7 @@ from train.config import TournamentConfig
 from train.console import message
 from train.experiments.declaration.experiment import Experiment
 from train.experiments.declaration.matches import PlannedMatch, matches, swiss_games
-from train.experiments.results.files import RawResults, games_of, pair_line, sum_of_lines, turned, whole_openings
+from train.experiments.results.files import RawResults, games_of, pair_line, sum_of_lines, turned
 from train.experiments.running.training import labelled_runs, train_runs
 from train.players.spec import parse_spec
 
@@ -79,9 +79,7 @@ def check(e: Experiment, before: RawResults | None) -> _Counted:
             raise RlgoError(
                 f"{e.name}: the results of {pair[0]} against {pair[1]} are those of other players; {_ELSEWHERE}"
             )
-        whole = whole_openings(line) if pair in sizes else line
-        if games_of(whole):
-            counted[pair] = whole
+        counted[pair] = line
     return counted
 
 
