@@ -115,8 +115,8 @@ def _run(argv: Sequence[str]) -> int:
     if "_RLGO_COMPLETE" in os.environ:
         app(prog_name="rlgo")  # prints what the shell asks for, and exits
     for gone, instead in _GONE.items():
-        command, _, option = gone.partition(" --")
-        if list(argv[: len(command.split())]) == command.split() and (not option or f"--{option}" in argv):
+        name, _, option = gone.partition(" --")
+        if list(argv[: len(name.split())]) == name.split() and (not option or f"--{option}" in argv):
             raise RlgoError(f"{gone} is gone: {instead}")
     command = typer.main.get_command(_app_for(argv))
     try:

@@ -41,7 +41,6 @@ from train.experiments.results.files import (
     ResultsFile,
     games_of,
     is_shipped,
-    own_experiments,
     own_results,
     read_header,
     results_in,
@@ -126,10 +125,11 @@ def experiments_of(results: Path) -> list[Experiment]:
 
     Each is at the scale of its results.
     """
-    own = {name: str(path) for name, path in own_experiments(results).items() if path.is_file()}
+    there = {file.name: file for file in results_in(results)}
+    own = {name: str(file.source) for name, file in there.items() if file.source is not None and file.source.is_file()}
     arguments = {**{name: name for name in list_experiments()}, **own}
-    scales = {name: read_header(results / f"{name}.jsonl").get("scale", 1.0) for name in arguments}
-    return [read_experiment(argument, scales[name]) for name, argument in arguments.items()]
+    scales = {name: file.header["scale"] for name, file in there.items()}
+    return [read_experiment(argument, scales.get(name, 1.0)) for name, argument in arguments.items()]
 
 
 def _link(name: str, analyses: Mapping[str, Analysis]) -> str:
@@ -401,6 +401,5 @@ def overview(out: str | Path, results: Path | None = None, stream: TextIO | None
         own = "; ".join(map(str, by_name.pop(name, ()))) or "has not run"
         rows.append((name, header.get("finished", "none"), own, f"{e.settings.title} ({e.settings.source})"))
     for name, files in by_name.items():
-        path = os.path.normpath(files[0].folder / files[0].header.get("file", ""))
-        rows.append((name, "none", "; ".join(map(str, files)), f"your own: {path}"))
+        rows.append((name, "none", "; ".join(map(str, files)), f"your own: {files[0].source or files[0].path}"))
     return table(("experiment", "shipped results", "your results", "about"), rows, stream=stream)

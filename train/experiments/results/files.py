@@ -71,13 +71,6 @@ def read_raw(path: Path) -> RawResults | None:
         raise RlgoError(f"{path}: not the raw results of an experiment, or damaged") from None
 
 
-def own_experiments(results: Path) -> dict[str, Path]:
-    """Return the files of the user's own experiments that have results in a folder, by name."""
-    headers = {path.stem: read_header(path) for path in sorted(results.glob("*.jsonl"))}
-    files = {name: os.path.normpath(results / header["file"]) for name, header in headers.items() if "file" in header}
-    return {name: Path(file) for name, file in files.items()}
-
-
 def read_header(path: Path) -> dict[str, Any]:
     """Return the header of raw results; nothing for any other file."""
     try:
@@ -181,6 +174,12 @@ class ResultsFile:
     def path(self) -> Path:
         """Their file."""
         return self.folder / f"{self.name}.jsonl"
+
+    @property
+    def source(self) -> Path | None:
+        """The file of the experiment if it is a user's own."""
+        file = self.header.get("file")
+        return None if file is None else Path(os.path.normpath(self.folder / file))
 
     def __str__(self) -> str:
         scale = self.header["scale"]
