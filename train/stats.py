@@ -23,11 +23,6 @@ import numpy as np
 NORMAL_975 = NormalDist().inv_cdf(0.975)
 
 
-def normal_quantile(p: float) -> float:
-    """Return the standard normal's quantile at probability `p`."""
-    return NormalDist().inv_cdf(p)
-
-
 def student_quantile(p: float, degrees: float) -> float:
     """Return the quantile of Student's t distribution at probability `p`, with `degrees` degrees of freedom."""
     from scipy.special import stdtrit  # imported late: scipy is slow to load
@@ -93,8 +88,8 @@ def design_effect(clusters: Sequence[Sequence[float]]) -> float:
     return float(v / (p * (1 - p) / n))
 
 
-def clustered_interval(clusters: Sequence[Sequence[float]], level: float = 0.95) -> tuple[float, float]:
-    """Return a confidence interval of the mean score, where the games of one opening depend on each other.
+def clustered_interval(clusters: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Return a 95 % interval of the mean score, where the games of one opening depend on each other.
 
     It is Wilson's interval with n / `design_effect` games, and Student's quantile with m + 1 degrees of freedom for
     m openings, counting the two that `design_effect` adds. The interval has a width even if all games were won.
@@ -102,7 +97,6 @@ def clustered_interval(clusters: Sequence[Sequence[float]], level: float = 0.95)
     Parameters
     ----------
     clusters : for each opening, the scores (0 to 1) of its games; at least one
-    level : the confidence level
 
     Returns
     -------
@@ -110,7 +104,7 @@ def clustered_interval(clusters: Sequence[Sequence[float]], level: float = 0.95)
     """
     sums = np.array([sum(scores) for scores in clusters], np.float64)
     n = float(sum(map(len, clusters)))
-    t = student_quantile((1 + level) / 2, len(clusters) + 1)
+    t = student_quantile(0.975, len(clusters) + 1)
     return wilson_interval(float(sums.sum() / n), n / design_effect(clusters), t)
 
 

@@ -21,12 +21,6 @@ from train.bench.timing import Numbers, pinned
 from train.console import markdown
 from train.provenance import cpu_name, versions
 
-_MISSING = {
-    "scaling": "expected two cores or more, and a system that can pin a process to one",
-    "web": "expected rlgo[web] to be installed",
-    "evaluator": "expected rlgo[onnx] and onnx",
-}
-
 # What each key measures, and the fastest C++ program that does the same, on one core of a comparable machine.
 KEYS: dict[str, tuple[str, str]] = {
     "playouts_9x9_per_s": ("uniform random playouts from the empty board", "libego 52,600"),
@@ -61,7 +55,6 @@ KEYS: dict[str, tuple[str, str]] = {
     "network_32_9x9_per_s": ("the same with 32 channels", ""),
     "network_48_9x9_per_s": ("the same with 48 channels", ""),
     "network_32_19x19_per_s": ("the same with 32 channels on 19x19", ""),
-    "network_products_share": ("32 channels, 9x9: its multiplications alone by `np.dot`, relative to all of it", ""),
     "pattern_moves_per_s": ("candidate moves described: tactics, ladders, shapes", ""),
     "uct_uniform_sims_per_s": ("UCT, uniformly random playouts", "Pachi 37,300"),
     "uct_mogo_sims_per_s": ("UCT, MoGo's policy", "Fuego 10,200"),
@@ -74,9 +67,6 @@ KEYS: dict[str, tuple[str, str]] = {
     "uct_mogo_19x19_sims_per_s": ("UCT on 19x19, MoGo's policy", ""),
     "mcrave_mogo_19x19_sims_per_s": ("MC-RAVE on 19x19, MoGo's policy", ""),
     "heuristic_mcrave_mogo_19x19_sims_per_s": ("the same with the prior `Q_rlgo`", ""),
-    "mcrave_network_sims_per_s": ("MC-RAVE with a network of two layers of 32 channels, in batches of 16", ""),
-    "evaluator_outside_ms": ("the same with a Python function in its place: a simulation, without the function", ""),
-    "evaluator_busy_share": ("PUCT, four threads: how long an evaluator of 1 ms for 64 positions is busy", ""),
     "warm_start_s": ("from process start to the first episode, cache filled", ""),
     "cold_first_move_s": ("from process start to the default player's first move, cache empty", ""),
     "train_memory_mb": ("peak memory of a process that trains", ""),
@@ -84,7 +74,6 @@ KEYS: dict[str, tuple[str, str]] = {
     "tdsearch_scaling_2_threads": ("TD search, 1x1 to 2x2: two threads against one", ""),
     "dyna2_scaling_2_threads": ("Dyna-2, 1x1 to 3x3: two threads against one", ""),
     "mcts_scaling_2_threads": ("MC-RAVE on one tree: two threads against one", ""),
-    "web_search_share": ("heuristic MC-RAVE shown in a browser: simulations, relative to an unwatched search", ""),
 }
 
 
@@ -117,7 +106,7 @@ def main(scale: float = 1.0, player: str = "greedy", parts: Sequence[str] = ()) 
                 measured[key] = value
                 print(f"{key:38s} {number_text(value):>16s}", flush=True)
             if part in parts and not measured:
-                raise RlgoError(f"{part}: cannot be measured here: {_MISSING[part]}")
+                raise RlgoError(f"{part}: expected two cores or more, and a system that can pin a process to one")
             result |= measured
     result["machine"] = _machine()
     print("  ".join(f"{key} {value}" for key, value in result["machine"].items()))
@@ -144,7 +133,6 @@ def parts_of(scale: float, player: str, cpus: set[int]) -> dict[str, Numbers]:
         "network": measures.networks(scaled(5_000)),
         "patterns": measures.moves_of_patterns(scaled(2_000)),
         "tree_search": chain(measures.tree_searches(9, scaled(20_000)), measures.tree_searches(19, scaled(5_000))),
-        "evaluator": measures.evaluators(scaled(20_000), cpus),
         "warm_start": measures.warm_start(),
         "cold_start": measures.cold_start(player),
         "memory": measures.memory(),
@@ -152,7 +140,6 @@ def parts_of(scale: float, player: str, cpus: set[int]) -> dict[str, Numbers]:
             measures.learning_by_workers(scaled(10_000), cpus),
             measures.searches_by_threads(scaled(20_000), cpus),
         ),
-        "web": measures.web(scaled(30_000), cpus),
     }
 
 

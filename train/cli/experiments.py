@@ -27,7 +27,7 @@ _AnyScale = Annotated[
 ]
 _Minutes = Annotated[
     float,
-    option("--minutes", "Decide as many claims as possible in this time.", float, metavar="M", show_default="no limit"),
+    option("--minutes", "As many games as fit into this time.", float, metavar="M", show_default="no limit"),
 ]
 _Jobs = Annotated[int | None, option("--jobs", "Runs or games at a time.", Workers, show_default="one per processor")]
 _Out = Annotated[str, option("--out", "Working folder.", metavar="DIR")]
@@ -57,9 +57,9 @@ def list_all(
 def plan(
     names: _Names, scale: _Scale = 1.0, minutes: _Minutes = 0.0, jobs: _Jobs = None, out: _Out = "experiments"
 ) -> None:
-    """Say what a part of an experiment can decide.
+    """Say what a part of an experiment can decide, and when.
 
-    Plays two games, or learns from a few, to measure this machine.
+    The time is that on the machine of the shipped results.
     """
     for name in names:
         print(_planned(name, scale, minutes, jobs, out)[1])
@@ -75,11 +75,6 @@ def run(
         ),
     ],
     jobs: _Jobs = None,
-    played: Annotated[bool, option("--played", "Play nothing: write the results of the games played so far.")] = False,
-    add: Annotated[
-        bool, option("--add", "Continue after the games in the results, wherever they were played.")
-    ] = False,
-    only: Annotated[str, option("--only", "Only games of players with TEXT in their names.", metavar="TEXT")] = "",
     scale: _Scale = 1.0,
     minutes: _Minutes = 0.0,
     openings: OtherOpenings = "",
@@ -88,31 +83,33 @@ def run(
 ) -> None:
     """Run experiments, then write results, pictures and report.
 
-    Run the same command again to continue after an interruption. Experiments share their training runs. With --scale or
-    --minutes, it first says which claims it can decide.
+    Run the same command again to continue after an interruption. Games that the results count are not played again.
+    Experiments share their training runs. With --scale or --minutes, it first says which claims it can decide.
     """
     from train.experiments.declaration.reading import list_experiments, read_experiment
     from train.experiments.report.report import check_report, show, write_report
     from train.experiments.running.run import check_run, left_to_do, run_experiment
 
     names_of_all = list_experiments() if names == ["all"] else names
-    if (minutes or scale != 1) and not played:
-        planned = [_planned(name, scale, minutes, jobs, out, openings) for name in names_of_all]
-    else:
-        planned = [(read_experiment(name, scale, out, openings, minutes), "") for name in names_of_all]
+    planned = []
+    for name in names_of_all:
+        if minutes or scale != 1:
+            planned.append(_planned(name, scale, minutes, jobs, out, openings))
+        else:
+            planned.append((read_experiment(name, scale, out, openings), ""))
     for e, _ in planned:  # before hours of work on the first one
-        check_run(e, _folder(e, results), not played, add, only)
+        check_run(e, _folder(e, results))
         check_report(_report(_folder(e, results)))
     for i, (e, text) in enumerate(planned):
         if text:
             message(text)
         folder = _folder(e, results)
-        if not played and (left := left_to_do(e, folder, add, only)):
+        if left := left_to_do(e, folder):
             message(f"{e.name}, {i + 1} of {len(planned)}: {left} left")
         try:
-            run_experiment(e, folder, jobs, play=not played, add=add, only=only)
+            run_experiment(e, folder, jobs)
         except KeyboardInterrupt:
-            left = left_to_do(e, folder, add, only)
+            left = left_to_do(e, folder)
             again = _again(context, names if i == 0 else [e.argument for e, _ in planned[i:]])
             message(f"interrupted{left and f': {left} left'}; continue with: {again}")
             raise
@@ -144,9 +141,8 @@ def plot(
             file = latest_results(out, e.name)
             message(f"{file.path}: {file}")
             folder = file.folder
-            e = read_experiment(name, file.header["scale"], out, minutes=file.header.get("minutes", 0))
-        for path in draw(e, folder):
-            print(path)
+            e = read_experiment(name, file.header["scale"], out)
+        print(draw(e, folder))
 
 
 @app.command("report")
@@ -183,12 +179,11 @@ def _planned(
 ) -> tuple[Experiment, str]:
     """Return an experiment, or the part of it that fits into some minutes, and what it can decide."""
     from train.experiments.declaration.reading import read_experiment
-    from train.experiments.running.forecast import plan_experiment, plan_text
+    from train.experiments.running.forecast import plan_experiment
 
     if minutes and scale != 1:
         raise RlgoError("--minutes cannot be combined with --scale")
-    found = plan_experiment(read_experiment(name, scale, out, openings), minutes, jobs)
-    return found.experiment, plan_text(found)
+    return plan_experiment(read_experiment(name, scale, out, openings), minutes, jobs)
 
 
 def _again(context: typer.Context, names: list[str]) -> str:

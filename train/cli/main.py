@@ -109,6 +109,9 @@ _GONE = {  # commands and options of earlier versions, with what takes their pla
     "openings judge": "`rlgo openings make` keeps the judge's chances in its file",
     "openings --visits": "set the simulations of the judge in its spec",
     "cgos": "the server's own client runs `rlgo gtp --all-alive`; see the page Engine",
+    "experiment run --add": "games that the results count are always added to",
+    "experiment run --played": "Ctrl-C writes the results of the games so far",
+    "experiment run --only": "an experiment's file of your own may have fewer players",
 }
 
 
@@ -149,8 +152,8 @@ def _refuse_gone(argv: Sequence[str]) -> None:
     """Raise RlgoError for a command or an option that is gone."""
     given = [argument.partition("=")[0] for argument in argv]
     for name, successor in _GONE.items():
-        command, _, part = name.partition(" ")
-        if given[:1] == [command] and (part in given if part.startswith("--") else given[1:2] == [part] or not part):
+        command, _, option = name.partition(" --")
+        if given[: len(command.split())] == command.split() and (not option or f"--{option}" in given):
             raise RlgoError(f"{name} is gone: {successor}")
 
 

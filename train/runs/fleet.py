@@ -102,14 +102,13 @@ def jobs_for(specs: Iterable[RunSpec]) -> int:
     return max(1, processors() // max((spec.config.run.workers for spec in specs), default=1))
 
 
-def check_folders(specs: Iterable[RunSpec], hint: str, besides: Sequence[str] = ()) -> None:
+def check_folders(specs: Iterable[RunSpec], hint: str) -> None:
     """Raise RlgoError if the folder of a run already contains a run with another config.
 
     Parameters
     ----------
     specs : the runs to check
     hint : what to do about it, for the message
-    besides : settings that may differ, as section.key
     """
     for spec in specs:
         if not spec.folder.exists():
@@ -119,8 +118,8 @@ def check_folders(specs: Iterable[RunSpec], hint: str, besides: Sequence[str] = 
         except RlgoError:
             continue  # damaged: `train_all` reports it
         expected = flat(spec.config)
-        may_differ = {"run.out", *besides}  # the folder may have been moved
-        differing = (key for key in expected if key not in may_differ and found[key] != expected[key])
+        # Its folder may have been moved.
+        differing = (key for key in expected if key != "run.out" and found[key] != expected[key])
         if key := next(differing, ""):
             raise RlgoError(
                 f"{spec.folder.path}: already contains a run with {key} = {found[key]!r}, expected {expected[key]!r}; "

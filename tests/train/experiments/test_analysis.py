@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from scipy.stats import foldnorm
 
 from train.arena.elo import PairResult, rate
-from train.experiments.declaration.experiment import GNUGO_0, GNUGO_10, Claim
+from train.experiments.declaration.experiment import GNUGO_0, GNUGO_10
 from train.experiments.declaration.reading import read_experiment
+from train.experiments.declaration.settings import Claim
 from train.experiments.results.analysis import (
     ANCHOR,
     HELD,
@@ -416,17 +417,6 @@ def test_how_much_runs_differ_needs_no_gnugo(results, tmp_path):
     expected = analyze(results, "learning_runs").repeats.deviation(1000)
     assert analyze(tmp_path, "learning_runs").repeats.deviation(1000) == pytest.approx(expected, abs=10)
     assert analyze(tmp_path, "plies").repeats.deviation(1000) == pytest.approx(expected, abs=10)
-
-
-def test_the_yardstick_is_one_run(results, tmp_path):
-    for name in ("gnugo", "learning_runs"):
-        write_raw(tmp_path / f"{name}.jsonl", read_raw(results / f"{name}.jsonl"))
-    raw = curves_of(read_experiment("plies"))
-    write_raw(tmp_path / "plies.jsonl", raw)
-    assert analyze(tmp_path, "plies").is_anchored
-    raw.lines[0] |= {"crc32": "76543210", "base": "other.toml"}
-    write_raw(tmp_path / "plies.jsonl", raw)
-    assert not analyze(tmp_path, "plies").is_anchored
 
 
 def test_the_scale_is_analyzed_again_once_its_results_change(tmp_path):

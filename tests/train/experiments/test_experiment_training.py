@@ -95,7 +95,7 @@ def test_two_labels_may_mean_one_run(ran, tmp_path, capsys):
 
 def test_runs_of_other_settings_and_damaged_runs_are_refused(ran, tmp_path):
     text = CURVES.partition("[runs.wild]")[0]
-    e = on_the_same_runs(ran, tmp_path, text + "[run]\neval_games = 4\n")  # measurements make no run another one
+    e = on_the_same_runs(ran, tmp_path, text)
     config = e.reference.folder.config
     whole = config.read_text("utf-8")
     edited = whole.replace("epsilon = 0.2", "epsilon = 0.3").splitlines()[:-1]  # without the checksum

@@ -52,7 +52,7 @@ def test_a_table_is_read(tmp_path):
         ("y = [100, 200]", 'y = [0.1, 1]\nof = "won"\nb = "chance"', r"y, up_to: expected shares between 0 and 1$"),
         ("y = [100, 200]", 'y = [0.1, 0.2]\nof = "won"', r"b = : expected a player, a series or a level of GNU Go$"),
         ("y = [100, 200]", 'y = [1, 2]\nb = "no"', r"b = no: expected a player, a series or a level of GNU Go$"),
-        ('where = "Section 1"\n', "", r"expected where, the place in the paper$"),
+        ('where = "Section 1"\n', "", r"where = \"\": expected the place in the paper$"),
     ],
 )
 def test_other_tables_are_refused(tmp_path, old, new, message):

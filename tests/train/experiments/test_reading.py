@@ -17,9 +17,10 @@ from rlgo.base.resources import list_configs
 from rlgo.features.shapes import make_features
 from train.cli import main as cli
 from train.config import flat, load_config
-from train.experiments.declaration.experiment import Claim, Experiment
+from train.experiments.declaration.experiment import Experiment
 from train.experiments.declaration.matches import matches
-from train.experiments.declaration.reading import list_experiments, read_claim, read_experiment
+from train.experiments.declaration.reading import list_experiments, read_experiment
+from train.experiments.declaration.settings import Claim
 from train.experiments.running.counts import frequency
 from train.runs.folder import RunFolder
 
@@ -113,7 +114,7 @@ def test_shipped_experiments_share_their_runs():
 
 def test_runs_are_named_by_what_they_change(tmp_path):
     text = CURVES.replace("[runs.a]", '[runs.a]\nseeds = [7]\nbase = "default"\nfeatures.sizes = [1, 3]')
-    e = read_experiment(write(tmp_path, text + "[run]\neval_games = 6\n"), out=tmp_path / "out")
+    e = read_experiment(write(tmp_path, text), out=tmp_path / "out")
     runs = tmp_path / "out" / "runs"
     assert {label: [str(m.folder.path.relative_to(runs)) for m in specs] for label, specs in e.runs.items()} == {
         "b": ["base_alpha-0.02_seed-1", "base_alpha-0.02_seed-2"],
@@ -123,7 +124,7 @@ def test_runs_are_named_by_what_they_change(tmp_path):
     assert e.reference.folder.path == runs / "base_seed-1"
     b, (a,) = e.runs["b"], e.runs["a"]
     # What a run measures by itself is not used here.
-    own = {"run.eval_games": 6, "run.eval_every": 0, "run.gnugo_games": 0, "run.out": str(runs)}
+    own = {"run.eval_games": 200, "run.eval_every": 0, "run.gnugo_games": 0, "run.out": str(runs)}
     for seed, spec in enumerate(b, 1):
         alone = {"learning.alpha": 0.02, "run.seed": seed, "run.name": spec.name}
         assert flat(spec.config) == flat(load_config(tmp_path / "base.toml")) | own | alone
@@ -188,14 +189,16 @@ def test_players_of_a_series(tmp_path):
             "[experiment]\nseeds = [1, 1]",
             r"experiment.seeds = \[1, 1\]: expected a number of seeds up to 10,000, or",
         ),
-        (CURVES + "[rnus]", r'unknown table \[rnus\] for kind = "curves": expected runs, run, panels, stated$'),
-        (CURVES + "[players]", r'unknown table \[players\] for kind = "curves": expected runs, run, panels, stated$'),
-        (GAMES + "[panels]", r'\[panels\] for kind = "games": expected series, players, runs, run, stated$'),
-        ('[experiment]\nkind = "frequency"\n[runs]', r'\[runs\] for kind = "frequency": expected run$'),
-        ('[experiment]\nkind = "counts"\n[run]', r'\[run\] for kind = "counts": expected expected$'),
+        (CURVES + "[rnus]", r'unknown table \[rnus\] for kind = "curves": expected runs, panels, claims, stated$'),
+        (
+            CURVES + "[players]",
+            r'unknown table \[players\] for kind = "curves": expected runs, panels, claims, stated$',
+        ),
+        (GAMES + "[panels]", r'\[panels\] for kind = "games": expected series, players, runs, claims, stated$'),
+        ('[experiment]\nkind = "frequency"\n[runs]', r'\[runs\] for kind = "frequency": expected claims$'),
+        ('[experiment]\nkind = "counts"\n[run]', r'\[run\] for kind = "counts": expected expected, claims$'),
         ('panels = 3\n[experiment]\nbase = "BASE"', r"panels: expected a table \[panels\]"),
         (CURVES + '[panels]\nleft = "a"', r"panels.left: expected a list of labels"),
-        (CURVES + "[panels]\nleft = []", r"panels.left: expected a list of labels"),
         (CURVES + '[panels]\nleft = ["a", "c"]', r"panels.left: c: expected one of b, a, wild$"),
         (CURVES + '[runs."c@100"]', r"runs.c@100: expected a table of settings, and a label without @"),
         (CURVES.replace("[runs.a]", "[runs]\na = 3"), r"runs.a: expected a table of settings"),
@@ -203,40 +206,27 @@ def test_players_of_a_series(tmp_path):
         (CURVES + "[runs.c]\nlearning.alpha = 0", r"runs.c: learning.alpha = 0: expected a positive number"),
         (CURVES + "[runs.c]\nseeds = 0", r"runs.c: experiment.seeds = 0: expected a number of seeds"),
         (CURVES + "[runs.c]\nrun.seed = 3", r"runs.c: run.seed: expected none; experiments name their own runs"),
-        (CURVES + '[runs.c]\nrun.name = "x"', r"runs.c: run.name: expected none; experiments name their own runs"),
-        (CURVES + '[runs.c]\nrun.out = "x"', r"runs.c: run.out: expected none; experiments name their own runs"),
-        (CURVES + "[run]\ngmaes = 3", r"run.gmaes: expected a key that does not affect the weights: run.log_e"),
-        (CURVES + "[run]\ngames = 3", r"run.games: expected a key that does not affect the weights: run.log_e"),
-        (CURVES + "[run]\nseed = 3", r"run.seed: expected a key that does not affect the weights"),
-        (CURVES + "[run]\neval_games = 0", r"run: run.eval_games = 0: expected an even number from 2"),
-        (
-            CURVES + "[[claims]]\ntext = 'so'",
-            r"claims, number 1: expected tables \[\[claims\]\] with text, a",
-        ),
-        (CURVES + CLAIM + CLAIM + "hgih = 3", r"claims, number 2: expected tables .* some of b, of, low, high, games$"),
-        (CURVES + CLAIM + 'high = "3"', r"claims, number 1: high = '3': expected a number"),
-        (CURVES + CLAIM + "high = true", r"claims, number 1: high = True: expected a number"),
-        (CURVES + CLAIM + "b = 3", r"claims, number 1: b = 3: expected text"),
-        (
-            CURVES + CLAIM + 'of = "Elo"',
-            r'claims, number 1: of = "Elo": expected elo, won, speed, spread, diverged, number',
-        ),
+        (CURVES + "[claims]", r"claims: expected tables \[\[claims\]\]$"),
+        (CURVES + "[[claims]]\ntext = 'so'\nlow = 0", r'claims, number 1: a = "": expected a label or a player$'),
+        (CURVES + CLAIM + CLAIM + "hgih = 3", r"claims, number 2: unknown key hgih; did you mean high\?$"),
+        (CURVES + CLAIM + 'high = "3"', r'claims, number 1: high = "3": expected a number, found a string'),
+        (CURVES + CLAIM + 'of = "Elo"', r'claims, number 1: of = "Elo": expected one of "elo", "won", "speed"'),
+        (CURVES + CLAIM + 'of = "won"', r'claims, number 1: of = "won": expected elo or spread or diverged$'),
         (CURVES + CLAIM + "high = 0", r"claims, number 1: low = 0, high = 0: expected low < high"),
-        (CURVES + CLAIM + "high = -1", r"claims, number 1: low = 0, high = -1: expected low < high"),
         (CURVES + CLAIM + "high = nan", r"claims, number 1: low = 0, high = nan: expected low < high"),
-        (CURVES + CLAIM + 'b = "c"', r'claim "so": c: expected one of b, a, wild$'),
-        (CURVES + CLAIM + 'b = "a@1k"', r'claim "so": a@1k: expected games of a checkpoint: 100, 200, 500, 1000 ...$'),
-        (CURVES + CLAIM + 'b = "random"', r'claim "so": random: expected one of b, a, wild'),
-        (GAMES + CLAIM, r'claim "so": b: expected one of chance, greedy 0, greedy 0.5$'),
+        (CURVES + CLAIM + 'b = "c"', r"claims, number 1: c: expected one of b, a, wild$"),
+        (
+            CURVES + CLAIM + 'b = "a@1k"',
+            r"claims, number 1: a@1k: expected games of a checkpoint: 100, 200, 500, 1000 ...$",
+        ),
+        (CURVES + CLAIM + 'b = "random"', r"claims, number 1: random: expected one of b, a, wild"),
+        (GAMES + CLAIM, r"claims, number 1: b: expected one of chance, greedy 0, greedy 0.5$"),
         (GAMES + "y = 3", r"series, number 1: unknown key y; expected one of label, player"),
         (
             GAMES.replace("[0, 0.5]", "3"),
             r"series, number 1: x = 3: expected a list of different numbers, found an",
         ),
-        (GAMES.replace("[0, 0.5]", "[0, '1']"), r"series, number 1: x = .*: expected a list of different numbers$"),
-        (GAMES.replace("[0, 0.5]", "[true]"), r"series, number 1: x = .*: expected a list of different numbers$"),
         (GAMES.replace("[0, 0.5]", "[1, 1]"), r"series, number 1: x = .*: expected a list of different numbers$"),
-        (GAMES.replace("[0, 0.5]", "[]"), r"series, number 1: x = .*: expected a list of different numbers$"),
         (GAMES.replace('label = "greedy"', ""), r'series, number 1: label = "": expected a name$'),
         (GAMES.replace("chance", '"greedy 0.5"'), r"expected at least two players .*, with different names$"),
         (GAMES + 'against = "greedy"', r"series, number 1: against = greedy: expected another series with all x"),
@@ -321,10 +311,9 @@ def test_a_base_beside_the_file_is_found_from_anywhere(tmp_path, monkeypatch):
 
 
 def test_a_number_may_be_claimed_exactly():
-    claim = {"text": "so", "a": "x", "of": "number", "low": 3, "high": 3}
-    assert read_claim(claim, "here") == Claim("so", "x", "", "number", 3, 3)
-    with pytest.raises(RlgoError, match="here: low = 3, high = 3: expected low < high"):
-        read_claim(claim | {"of": "elo"}, "here")
+    assert Claim("so", "x", of="number", low=3, high=3).low == 3
+    with pytest.raises(RlgoError, match=r"^low = 3, high = 3: expected low < high"):
+        Claim("so", "x", low=3, high=3)
 
 
 def test_a_file_does_not_pass_for_a_shipped_experiment(tmp_path, capsys):

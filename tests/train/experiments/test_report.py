@@ -15,8 +15,9 @@ from PIL import Image
 from systems import systems_table
 
 from rlgo.base.errors import RlgoError
-from train.experiments.declaration.experiment import GNUGO_0, Claim
+from train.experiments.declaration.experiment import GNUGO_0
 from train.experiments.declaration.reading import list_experiments, read_experiment
+from train.experiments.declaration.settings import Claim
 from train.experiments.report.report import (
     PAPERS,
     games_to_decide,
@@ -173,10 +174,10 @@ def test_what_decides_a_claim_is_counted_in_what_it_rests_on():
     runs = [run_line("a", 1, [5]), run_line("a", 2, [5]), run_line("b", 1, [5])]
     pairs = [pair_line("p", "q", [(1, 1), (1, 0)]), pair_line("p", "r", [(0, 1)])]
     found = Analysis(RawResults(header("x", "curves"), [*runs, *pairs]))
-    assert games_to_decide(found, Claim("", "a@1000", "b"), 2.1) == "5 and 3 seeds"
-    assert games_to_decide(found, Claim("", "a", "a@1000"), 2.1) == "5 seeds"
-    assert games_to_decide(found, Claim("", "a", of="spread"), 2) == "12 games"
-    assert games_to_decide(found, Claim("", "q", "p", of="won"), 2) == "8 games"
+    assert games_to_decide(found, Claim("so", "a@1000", "b"), 2.1) == "5 and 3 seeds"
+    assert games_to_decide(found, Claim("so", "a", "a@1000"), 2.1) == "5 seeds"
+    assert games_to_decide(found, Claim("so", "a", of="spread"), 2) == "12 games"
+    assert games_to_decide(found, Claim("so", "q", "p", of="won"), 2) == "8 games"
 
 
 @pytest.mark.parametrize("name", list_experiments())

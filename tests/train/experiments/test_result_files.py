@@ -16,7 +16,6 @@ from train.experiments.results.files import (
     read_raw,
     scores_of,
     sum_of_lines,
-    whole_openings,
     write_raw,
 )
 
@@ -28,17 +27,14 @@ def test_a_pair_line_by_hand():
 
 
 def test_the_sum_of_two_lines_by_hand():
-    """An opening of which one game is missing does not count."""
     more = {"distinct": 5, "forfeits": 1, "moves": 50.0, "seconds_of": [2.0, 1.5], "seconds": 3.5}
-    first = whole_openings(pair_line("A", "B", [(1, 0), (1, 1), (1,)], **more))
-    assert first["openings"] == {"WL": 1, "WW": 1}
-    assert first["distinct"] == 4
+    first = pair_line("A", "B", [(1, 0), (1, 1)], **more)
     more = {"distinct": 8, "forfeits": 0, "moves": 62.0, "seconds_of": [1.0, 0.25], "seconds": 1.25}
     second = pair_line("A", "B", [(0, 0), (1, 1), (1, 1), (0.5, 0)], engines={"GNU Go": "3.8"}, **more)
     other = {**second, "engines": {"GNU Go": "3.9"}}
     assert sum_of_lines([second, other, second])["engines"] == {"GNU Go": "3.8 and 3.9"}
     assert sum_of_lines([first, second]) == {
-        "pair": ["A", "B"], "openings": {"DL": 1, "LL": 1, "WL": 1, "WW": 3}, "distinct": 12, "forfeits": 1,
+        "pair": ["A", "B"], "openings": {"DL": 1, "LL": 1, "WL": 1, "WW": 3}, "distinct": 13, "forfeits": 1,
         "moves": 58.0, "seconds_of": [3.0, 1.75], "seconds": 4.75, "engines": {"GNU Go": "3.8"},
     }  # fmt: skip
     assert sum_of_lines([second]) == second

@@ -6,51 +6,17 @@ run them, and `analysis` analyses their results.
 
 from __future__ import annotations
 
-import math
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from train.experiments.declaration.settings import ExperimentConfig, StatedConfig
+from train.experiments.declaration.settings import Claim, ExperimentConfig, StatedConfig
 from train.runs.fleet import RunSpec
 from train.runs.strength import GNUGO_NAME
 
 # Names of players that several experiments share.
 RANDOM, REFERENCE = "random", "reference"
 GNUGO_0, GNUGO_10 = GNUGO_NAME, "GNU Go level 10"
-# Keys that [run] in an experiment's file may set: they change what a run logs and measures, but not its weights, unless
-# it has several workers, which merge at each log and measurement.
-LOGGING_KEYS = tuple(f"run.{key}" for key in ("log_every", "eval_every", "eval_games", "gnugo_every", "gnugo_games"))
-# What a claim may be about; see `Claim`.
-MEASURES = ("elo", "won", "speed", "spread", "diverged", "number")
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement of a paper, as a number that lies between `low` and `high`.
-
-    `of` is the measure:
-
-    elo : rating of point `a` minus that of point `b`; without `b`, on the scale of GNU Go level 10 = 1800
-    won : share of its games that `a` won against `b`, 0 to 1
-    speed : simulations a second of `a`, divided by those of `b`
-    spread : best minus worst seed of `a`, Elo
-    diverged : number of seeds of `a` that diverged
-    number : the number of that name in the raw results
-
-    With `games`, that many are played between `a` and `b` for this claim alone: see `matches`.
-
-    A point is a label of [runs], at its end or after a number of games (``2x2@1000``); or a player. Players of a
-    series are called LABEL X: ``depth 6``.
-    """
-
-    text: str
-    a: str
-    b: str = ""
-    of: str = "elo"
-    low: float = -math.inf
-    high: float = math.inf
-    games: int = 0
 
 
 @dataclass(frozen=True)
@@ -90,7 +56,6 @@ class Experiment:
     name, path : name and file
     settings : the table [experiment]
     scale : factor for all numbers of games
-    minutes : time to play games in, if they are played until claims are decided (`by_claim`); else 0
     folder : where it keeps its training runs and its games
     argument : its name on the command line
     runs : for each label, one training run per seed
@@ -115,18 +80,13 @@ class Experiment:
     expected: dict[str, float] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     stated: tuple[StatedConfig, ...] = ()
-    minutes: float = 0.0
 
     @property
     def command(self) -> str:
         """The command that runs the experiment."""
-        budget = f" --minutes {self.minutes:g}" if self.minutes else f" --scale {self.scale:g}"
-        return f"rlgo experiment run {shlex.quote(self.argument)}" + ("" if self.is_whole else budget)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it has all its games, rather than a part of them for a quick look."""
-        return self.scale == 1 and not self.minutes
+        return f"rlgo experiment run {shlex.quote(self.argument)}" + (
+            "" if self.scale == 1 else f" --scale {self.scale:g}"
+        )
 
     @property
     def has_picture(self) -> bool:

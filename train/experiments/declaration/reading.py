@@ -6,9 +6,6 @@ Start reading at `read_experiment`. A file in configs/experiments has a table [e
     [runs."1x1"]                      # curves: a label, and what it changes in the base config
     features.sizes = [1]              # (a key `base = "default"` starts from another config)
 
-    [run]                             # curves: [run] settings for all runs that do not affect the weights
-    eval_every = 0
-
     [panels]                          # curves: labels to draw together
     "(a) one size" = ["1x1", "2x2"]
 
@@ -24,7 +21,7 @@ Start reading at `read_experiment`. A file in configs/experiments has a table [e
     [expected]                        # counts: the numbers in the paper's table
     "3x3 weights LD" = 61_517
 
-    [[claims]]                        # the paper's claims, so that they can be checked; see `experiment.Claim`
+    [[claims]]                        # the paper's claims, so that they can be checked; see `settings.Claim`
     text = "2x2 shapes learn faster than 3x3 shapes"
     a = "2x2@1000"
     b = "3x3@1000"
@@ -42,7 +39,6 @@ Games are a gauntlet, a round robin or a Swiss tournament (the key `pairing`; se
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 from collections.abc import Mapping
@@ -53,19 +49,16 @@ from typing import Any
 from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import config_path, list_configs
-from rlgo.base.settings import MAX_SIZE, MIN_SIZE, EvenCount
+from rlgo.base.settings import MAX_SIZE, MIN_SIZE
 from train.config import Config, base_of, change, flat, load_config, read_toml
 from train.experiments.declaration.experiment import (
     GNUGO_0,
     GNUGO_10,
-    LOGGING_KEYS,
-    MEASURES,
     REFERENCE,
-    Claim,
     Contestant,
     Experiment,
 )
-from train.experiments.declaration.settings import ExperimentConfig, Scale, SeriesConfig, StatedConfig, folder_of
+from train.experiments.declaration.settings import Claim, ExperimentConfig, Scale, SeriesConfig, StatedConfig, folder_of
 from train.players.spec import parse_spec
 from train.runs.fleet import RunSpec, run_name
 from train.runs.folder import next_checkpoint
@@ -80,14 +73,14 @@ _ORDER = (
     "two_phase_mcts", "rave_k", "rave_readings", "rave_schedule", "rave_bias", "heuristics", "exploration", "scaling",
     "equal_time_td", "equal_time_mc",
 )  # fmt: skip
-# Runs do not measure themselves unless [run] asks for it: the games between checkpoints are more precise.
+# Runs do not measure themselves: the games between checkpoints are more precise.
 _RUN = {"eval_every": 0, "eval_games": 200, "gnugo_games": 0}
-# Tables that a file of each kind may have in addition to [experiment] and [[claims]].
+# Tables that a file of each kind may have in addition to [experiment].
 _TABLES = {
-    "curves": ("runs", "run", "panels", "stated"),
-    "frequency": ("run",),
-    "games": ("series", "players", "runs", "run", "stated"),
-    "counts": ("expected",),
+    "curves": ("runs", "panels", "claims", "stated"),
+    "frequency": ("claims",),
+    "games": ("series", "players", "runs", "claims", "stated"),
+    "counts": ("expected", "claims"),
 }
 # What a claim in a file of each kind may be about.
 _MEASURES = {
@@ -103,9 +96,7 @@ def list_experiments() -> list[str]:
     return sorted(list_configs("experiments"), key=lambda name: (_ORDER.index(name) if name in _ORDER else 99, name))
 
 
-def read_experiment(
-    path: str | Path, scale: float = 1.0, out: str | Path = OUT, openings: str = "", minutes: float = 0.0
-) -> Experiment:
+def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT, openings: str = "") -> Experiment:
     """Read an experiment from its file.
 
     Parameters
@@ -114,8 +105,6 @@ def read_experiment(
     scale : factor for all its games, for a quick look; training runs at another scale are different runs
     out : the working folder of experiments
     openings : see `train.arena.openings.find_openings`; "": as the file says
-    minutes : with kind "games": play only between the players of claims, until these are decided or the time is over
-        (`by_claim`); 0: no limit
 
     Raises
     ------
@@ -128,26 +117,15 @@ def read_experiment(
         raise RlgoError(f"{file}: {file.stem} is the name of an experiment that ships with rlgo: expected another name")
     settings, data = _read_tables(file)
     settings = replace(settings, openings=openings or settings.openings)
-    if minutes and (settings.kind != "games" or scale != 1):
-        raise RlgoError(f'{file}: minutes: expected kind = "games" and scale 1; `forecast.scale_within` finds a scale')
-    folder, argument = folder_of(out, scale, minutes), file.stem if shipped else str(path)
-    e = Experiment(file.stem, file, settings, scale, folder, argument, minutes=minutes)
+    e = Experiment(file.stem, file, settings, scale, folder_of(out, scale), file.stem if shipped else str(path))
     if settings.kind == "counts":
         e = replace(e, expected=_read_expected(e, data.get("expected", {})))
     else:
         e = _with_runs(e, data)
     if settings.kind == "games":
         e = replace(e, contestants=_read_contestants(e, data.get("series", []), data.get("players", {})))
-    claims = tuple(
-        read_claim(claim, f"{file}: claims, number {i}") for i, claim in enumerate(data.get("claims", []), 1)
-    )
-    for claim in claims:
-        _check_match(e, claim)
-        for point in filter(None, (claim.a, claim.b)):
-            _check_point(e, claim, point)
-    stated = tuple(
-        _read_stated(e, table, f"{file}: stated, number {i}") for i, table in enumerate(data.get("stated", []), 1)
-    )
+    claims = tuple(_read_claim(e, *numbered) for numbered in enumerate(data.get("claims", []), 1))
+    stated = tuple(_read_stated(e, *numbered) for numbered in enumerate(data.get("stated", []), 1))
     return replace(e, claims=claims, stated=stated)
 
 
@@ -162,10 +140,11 @@ def _read_tables(file: Path) -> tuple[ExperimentConfig, dict[str, Any]]:
         raise RlgoError(f"{file}: experiment.games = 0: expected at least 2")
     for key, value in data.items():
         possible = _TABLES[s.kind]
-        if key not in ("claims", *possible):
+        if key not in possible:
             raise RlgoError(f'{file}: unknown table [{key}] for kind = "{s.kind}": expected {", ".join(possible)}')
         listed = key in ("claims", "series", "stated")
-        if not isinstance(value, list if listed else dict):
+        tables = value if listed and isinstance(value, list) else [value]
+        if listed != isinstance(value, list) or not all(isinstance(table, dict) for table in tables):
             raise RlgoError(f"{file}: {key}: expected {f'tables [[{key}]]' if listed else f'a table [{key}]'}")
     return s, data
 
@@ -185,22 +164,20 @@ def _read_expected(e: Experiment, expected: dict[str, Any]) -> dict[str, float]:
 def _with_runs(e: Experiment, data: Mapping[str, Any]) -> Experiment:
     """Add the training runs of [runs], and for curves and frequencies the reference run and the panels."""
     kind = e.settings.kind
-    common = {**_RUN, **data.get("run", {})}
     changes = data.get("runs", {} if kind == "games" else {REFERENCE: {}})
-    e = replace(e, runs={label: _read_runs(e, label, changed, common) for label, changed in changes.items()})
+    e = replace(e, runs={label: _read_runs(e, label, changed) for label, changed in changes.items()})
     if kind == "games":
         return e
     if not changes:
         raise RlgoError(f"{e.path}: [runs]: expected at least one label")
-    (reference,) = _read_runs(replace(e, settings=replace(e.settings, seeds=(1,))), REFERENCE, {}, common)
+    (reference,) = _read_runs(replace(e, settings=replace(e.settings, seeds=(1,))), REFERENCE, {})
     return replace(e, reference=reference, panels=_read_panels(data.get("panels", {}), e))
 
 
-def _read_runs(e: Experiment, label: str, changes: Any, common: Mapping[str, Any]) -> tuple[RunSpec, ...]:
+def _read_runs(e: Experiment, label: str, changes: Any) -> tuple[RunSpec, ...]:
     """Return the training runs of a label, one for each seed; their names show what they change in the base config.
 
     changes : the label's table
-    common : the table [run]
     """
     source = f"{e.path}: runs.{label}"
     if not isinstance(changes, dict) or "@" in label or (label == REFERENCE and changes):
@@ -210,17 +187,13 @@ def _read_runs(e: Experiment, label: str, changes: Any, common: Mapping[str, Any
     seeds = e.settings.seeds
     if "seeds" in changes:
         seeds = section_from(ExperimentConfig, {"seeds": changes.pop("seeds")}, source).seeds
-    for key in common:
-        if f"run.{key}" not in LOGGING_KEYS:
-            possible = ", ".join(LOGGING_KEYS)
-            raise RlgoError(f"{e.path}: run.{key}: expected a key that does not affect the weights: {possible}")
     start = load_config(base)
     before, after = flat(start), flat(change(start, changes, source))
     values = {key: value for key, value in after.items() if value != before[key]}
     for key in ("run.name", "run.seed", "run.out"):
         if key in values:
             raise RlgoError(f"{source}: {key}: expected none; experiments name their own runs")
-    config = change(change(start, {"run": common}, f"{e.path}: run"), changes, source)
+    config = change(change(start, {"run": _RUN}, source), changes, source)
     return tuple(RunSpec(values, _config_of_run(e, config, values, seed, Path(base).stem), base) for seed in seeds)
 
 
@@ -253,8 +226,6 @@ def _read_contestants(e: Experiment, series: list[Any], players: Mapping[str, An
     read: list[SeriesConfig] = []
     for i, table in enumerate(series, 1):
         where = f"{e.path}: series, number {i}"
-        if not isinstance(table, dict):
-            raise RlgoError(f"{where}: expected a table [[series]]")
         s: SeriesConfig = section_from(SeriesConfig, table, where)
         read.append(s)
         contestants += [_contestant_at(e, s, x, where) for x in s.x]
@@ -312,41 +283,32 @@ def _with_weights(e: Experiment, name: str, spec: str) -> str:
 
 
 # ---------------------------------------------------------------------------------------------
-# Claims
+# Claims, and the paper's numbers
 # ---------------------------------------------------------------------------------------------
 
 
-def read_claim(data: Any, where: str) -> Claim:
-    """Return the claim in a table [[claims]].
-
-    Raises RlgoError, which begins with `where`, if it is not a claim that could be checked.
-    """
-    names = [f.name for f in dataclasses.fields(Claim)]
-    if not isinstance(data, dict) or not {"text", "a"} <= set(data) <= set(names):
-        raise RlgoError(f"{where}: expected tables [[claims]] with text, a, and some of {', '.join(names[2:])}")
-    for key, value in data.items():
-        kinds = {"low": (int, float), "high": (int, float), "games": (int,)}.get(key, (str,))
-        if type(value) not in kinds:
-            raise RlgoError(f"{where}: {key} = {value!r}: expected {'text' if str in kinds else 'a number'}")
-    claim = Claim(**data)
-    if claim.of not in MEASURES:
-        raise RlgoError(f'{where}: of = "{claim.of}": expected {", ".join(MEASURES)}')
+def _read_claim(e: Experiment, number: int, table: Mapping[str, Any]) -> Claim:
+    """Return the claim in a table [[claims]], which the experiment can check."""
+    where = f"{e.path}: claims, number {number}"
+    claim: Claim = section_from(Claim, table, where)
+    if claim.of not in _MEASURES[e.settings.kind]:
+        raise RlgoError(f'{where}: of = "{claim.of}": expected {" or ".join(_MEASURES[e.settings.kind])}')
     if claim.low == -math.inf and claim.high == math.inf:
         raise RlgoError(f"{where}: expected low, high, or both")
     if claim.of in ("won", "speed") and not claim.b:
         raise RlgoError(f"{where}: expected b, to compare a with")
-    if not claim.low < claim.high and not (claim.of == "number" and claim.low == claim.high):
-        raise RlgoError(f"{where}: low = {claim.low:g}, high = {claim.high:g}: expected low < high")
-    check(f"{where}: games", claim.games, EvenCount)
+    if claim.games and claim.of not in ("elo", "won"):
+        raise RlgoError(f'{where}: games: expected of = "elo" or "won"')
+    sizes = {c.name: c.size for c in e.contestants if c.name in (claim.a, claim.b)}
+    if claim.games and (len(sizes) < 2 or len({size for size in sizes.values() if size}) > 1):
+        raise RlgoError(f"{where}: games = {claim.games}: expected two players of one board size")
+    for point in filter(None, (claim.a, claim.b)):
+        _check_point(e, claim, point, where)
     return claim
 
 
-def _check_point(e: Experiment, claim: Claim, point: str) -> None:
-    """Raise an RlgoError unless the experiment can measure this point of a claim."""
-    where = f'{e.path}: claim "{claim.text}"'
-    possible = _MEASURES[e.settings.kind]
-    if claim.of not in possible:
-        raise RlgoError(f'{where}: of = "{claim.of}": expected {" or ".join(possible)}')
+def _check_point(e: Experiment, claim: Claim, point: str, where: str) -> None:
+    """Raise an RlgoError unless the experiment has this point of a claim."""
     label, at, games = point.partition("@")
     names = [c.name for c in e.contestants] or list(e.runs)
     known = names if claim.of != "number" else list(e.expected) or [point]
@@ -357,26 +319,9 @@ def _check_point(e: Experiment, claim: Claim, point: str) -> None:
         raise RlgoError(f"{where}: {point}: expected games of a checkpoint: 100, 200, 500, 1000 ...")
 
 
-def _check_match(e: Experiment, claim: Claim) -> None:
-    """Raise an RlgoError if a claim asks for games that its two points cannot play."""
-    sizes = {c.name: c.size for c in e.contestants if c.name in (claim.a, claim.b)}
-    if claim.games and claim.of not in ("elo", "won"):
-        raise RlgoError(f'{e.path}: claim "{claim.text}": games: expected of = "elo" or "won"')
-    if claim.games and (len(sizes) < 2 or len({size for size in sizes.values() if size}) > 1):
-        raise RlgoError(
-            f'{e.path}: claim "{claim.text}": games = {claim.games}: expected two players of one board size'
-        )
-
-
-# ---------------------------------------------------------------------------------------------
-# The paper's numbers
-# ---------------------------------------------------------------------------------------------
-
-
-def _read_stated(e: Experiment, table: Any, where: str) -> StatedConfig:
+def _read_stated(e: Experiment, number: int, table: Mapping[str, Any]) -> StatedConfig:
     """Return the numbers in a table [[stated]]."""
-    if not isinstance(table, dict):
-        raise RlgoError(f"{where}: expected a table [[stated]]")
+    where = f"{e.path}: stated, number {number}"
     s: StatedConfig = section_from(StatedConfig, table, where)
     known = [*e.runs] if e.settings.kind == "curves" else [c.series or c.name for c in e.contestants]
     if s.series not in known:
@@ -384,12 +329,4 @@ def _read_stated(e: Experiment, table: Any, where: str) -> StatedConfig:
     everyone = {*known, *(c.name for c in e.contestants), GNUGO_0, GNUGO_10}
     if s.b not in everyone | ({""} if s.of == "elo" else set()):
         raise RlgoError(f"{where}: b = {s.b}: expected a player, a series or a level of GNU Go")
-    if not s.where:
-        raise RlgoError(f"{where}: expected where, the place in the paper")
-    if len(s.y) != (len(s.x) or 1):
-        raise RlgoError(f"{where}: y has {len(s.y)} numbers: expected one for each x, or a single one without x")
-    if s.up_to and (len(s.up_to) != len(s.y) or any(high <= low for low, high in zip(s.y, s.up_to, strict=True))):
-        raise RlgoError(f"{where}: up_to: expected a number above each y")
-    if s.of == "won" and not all(0 < y < 1 for y in (*s.y, *s.up_to)):
-        raise RlgoError(f"{where}: y, up_to: expected shares between 0 and 1")
     return s

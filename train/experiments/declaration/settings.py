@@ -1,26 +1,25 @@
-"""The tables of an experiment's file that have keys of their own: [experiment], [[series]] and [[stated]].
+"""The tables of an experiment's file that have keys of their own: [experiment], [[series]], [[claims]] and [[stated]].
 
 `reading.py` shows the whole file, with the tables that it reads itself.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Le, MinLen, Predicate
-from pydantic import AfterValidator
+from pydantic import AfterValidator, AllowInfNan
 
 from rlgo.base.checks import Expected, Key, check
+from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, BoardSize, EvenCount, Komi, Positive, SeedNumber
 from train.config import ConfigName, Openings, Seeds
 from train.settings import Line, Name, Section, SpecText, different
 
 Scale = Annotated[Positive, Le(1000)]  # of an experiment: a factor on all games
-Minutes = Annotated[
-    Positive, Le(100_000)
-]  # of an experiment that is played until its claims are decided, or time is over
 Prose = Annotated[str, AfterValidator(str.strip), Expected("text")]
 # Each stays as it is written, an integer or a float: it becomes part of a player's spec.
 Numbers = Annotated[
@@ -29,17 +28,12 @@ Numbers = Annotated[
     MinLen(1),
     Expected("a list of different numbers"),
 ]
+Bound = Annotated[float, AllowInfNan(True), Expected("a number")]
 Coordinates = Annotated[tuple[float, ...], Expected("a list of numbers")]
 
 
-def folder_of(out: str | Path, scale: float, minutes: float = 0.0) -> Path:
-    """Return the working folder of the experiments at a scale, or of those with a limit of time.
-
-    `out` is that at scale 1 and without a limit. RlgoError for a bad scale or limit.
-    """
-    if minutes:
-        check("minutes", minutes, Minutes)
-        return Path(out) / "minutes"
+def folder_of(out: str | Path, scale: float) -> Path:
+    """Return the working folder of the experiments at a scale; `out` is that at scale 1. RlgoError for a bad scale."""
     return Path(out) if check("scale", scale, Scale) == 1 else Path(out) / f"scale-{scale:g}"
 
 
@@ -104,11 +98,43 @@ class SeriesConfig(Section):
 
 
 @dataclass(frozen=True)
+class Claim(Section):
+    """A statement of a paper, as a number that lies between `low` and `high`.
+
+    A point is a label of [runs], at its end or after a number of games (``2x2@1000``); or a player. Players of a
+    series are called LABEL X: ``depth 6``.
+    """
+
+    text: Annotated[Prose, MinLen(1), Key("The claim in words.")] = ""
+    a: Annotated[Line, MinLen(1), Expected("a label or a player"), Key("The point that it is about.")] = ""
+    b: Annotated[Line, Key("The point that `a` is compared with.")] = ""
+    of: Annotated[
+        Literal["elo", "won", "speed", "spread", "diverged", "number"],
+        Key(
+            "elo: rating of `a` minus that of `b`; without `b`, on the scale of GNU Go level 10 = 1800. won: share of "
+            "its games that `a` won against `b`. speed: simulations a second of `a`, divided by those of `b`. spread: "
+            "best minus worst seed of `a`, Elo. diverged: number of seeds of `a` that diverged. number: the number of "
+            "that name in the raw results."
+        ),
+    ] = "elo"
+    low: Annotated[Bound, Key("The least number.")] = -math.inf
+    high: Annotated[Bound, Key("The greatest number.")] = math.inf
+    games: Annotated[
+        EvenCount, Key("Games between `a` and `b` for this claim alone, beside those that all players have.")
+    ] = 0
+
+    def combine(self) -> None:
+        """Reject bounds that no number, or a single one that was not counted, could lie between."""
+        if not self.low < self.high and not (self.of == "number" and self.low == self.high):
+            raise RlgoError(f"low = {self.low:g}, high = {self.high:g}: expected low < high")
+
+
+@dataclass(frozen=True)
 class StatedConfig(Section):
     """Numbers of a paper's figure that its text states, drawn beside our own in the picture of an experiment."""
 
     series: Annotated[Line, Key("The series, runs or player that they are drawn beside.")] = ""
-    where: Annotated[Line, Key("Their place in the paper.")] = ""
+    where: Annotated[Line, MinLen(1), Expected("the place in the paper"), Key("Their place in the paper.")] = ""
     by: Annotated[Line, Key("The source of the numbers.")] = "the paper"
     x: Annotated[Coordinates, Key("Their places on the x axis. Empty: all of it.")] = ()
     y: Annotated[Coordinates, Key("The numbers, one for each x.")] = ()
@@ -117,3 +143,13 @@ class StatedConfig(Section):
         Literal["elo", "won"], Key("elo: ratings, or with `b` differences of ratings; won: shares of the games won.")
     ] = "elo"
     b: Annotated[Line, Key("The other player or series, for differences of ratings and for shares.")] = ""
+
+    def combine(self) -> None:
+        """Reject numbers without a place, and those that do not belong to each other."""
+        if len(self.y) != (len(self.x) or 1):
+            raise RlgoError(f"y has {len(self.y)} numbers: expected one for each x, or a single one without x")
+        ranges = zip(self.y, self.up_to, strict=False)
+        if self.up_to and (len(self.up_to) != len(self.y) or any(high <= low for low, high in ranges)):
+            raise RlgoError("up_to: expected a number above each y")
+        if self.of == "won" and not all(0 < y < 1 for y in (*self.y, *self.up_to)):
+            raise RlgoError("y, up_to: expected shares between 0 and 1")

@@ -169,15 +169,19 @@ class _Panel:
     ----------
     x, y : names of the axes
     players : the players to draw
-    measure : returns a player's y; None if it has none
-    opponents : y is the share of games won against these; empty if y is Elo
+    opponent : returns a player's opponent, if y is the share of games won against it; None if y is Elo
+    opponents : all of these, or the labels of their series
     """
 
     x: str
     y: str
     players: list[Contestant]
-    measure: Callable[[Contestant], Measured | None]
+    opponent: Callable[[Contestant], str] | None = None
     opponents: tuple[str, ...] = ()
+
+    def measure(self, analysis: Analysis, c: Contestant) -> Measured | None:
+        """Return a player's y; None if it has none."""
+        return analysis.rating_among(c.name) if self.opponent is None else analysis.won(c.name, self.opponent(c))
 
 
 def _series(e: Experiment, analysis: Analysis) -> tuple[Any, str]:
@@ -195,7 +199,7 @@ def _series(e: Experiment, analysis: Analysis) -> tuple[Any, str]:
         _set_x_axis(ax, [c.x for c in panel.players if c.x is not None] + [x for s in here for x in s.x])
         for i, (label, players) in enumerate(series.items()):
             style, aside = line_style(order.index(label)), _DODGE * (i - (len(series) - 1) / 2)
-            _draw_points(ax, [(c.x, panel.measure(c)) for c in players], players[0].legend, style, aside)
+            _draw_points(ax, [(c.x, panel.measure(analysis, c)) for c in players], players[0].legend, style, aside)
             for s in here:
                 if s.series == label:
                     beside = aside if {c.x for c in players} & set(s.x) else 0.0
@@ -266,31 +270,30 @@ def _panels(e: Experiment, analysis: Analysis) -> list[_Panel]:
     panels = []
     if e.settings.pairing != "gauntlet":
         on_scale = "Elo (GNU Go level 10 = 1800)" if analysis.is_anchored else "Elo (mean 0)"
-        for along in dict.fromkeys(c.along or e.settings.x for c in moving):
-            players = [c for c in moving if (c.along or e.settings.x) == along]
-            panels.append(_Panel(along, on_scale, players, lambda c: analysis.rating_among(c.name)))
+        panels += [_Panel(along, on_scale, players) for along, players in _by_axis(e, moving).items()]
     if e.settings.pairing != "swiss":
         for other in fixed if e.settings.pairing == "gauntlet" else [c for c in fixed if c.name.startswith("GNU Go")]:
-            won = partial(_won, analysis, other.name)
-            panels.append(_Panel(e.settings.x, f"won against {other.name}", moving, won, (other.name,)))
-    facing = [c for c in moving if c.against]
-    for along in dict.fromkeys(c.along or e.settings.x for c in facing):
-        players = [c for c in facing if (c.along or e.settings.x) == along]
+            name = other.name
+            panels.append(_Panel(e.settings.x, f"won against {name}", moving, partial(_always, name), (name,)))
+    rivals = {(c.series, c.x): c.name for c in moving}
+    for along, players in _by_axis(e, [c for c in moving if c.against]).items():
         labels = tuple(dict.fromkeys(c.against for c in players))
         names = dict.fromkeys(c.legend for c in moving if c.series in labels)
-        rivals = {(c.series, c.x): c.name for c in moving}
-        panels.append(
-            _Panel(along, f"won against {', '.join(names)}", players, partial(_won_of, analysis, rivals), labels)
-        )
+        y = f"won against {', '.join(names)}"
+        panels.append(_Panel(along, y, players, lambda c: rivals[c.against, c.x], labels))
     return panels
 
 
-def _won_of(analysis: Analysis, rivals: Mapping[tuple[str, float | None], str], c: Contestant) -> Measured | None:
-    return analysis.won(c.name, rivals[c.against, c.x])
+def _always(name: str, _: Contestant) -> str:
+    return name
 
 
-def _won(analysis: Analysis, opponent: str, c: Contestant) -> Measured | None:
-    return analysis.won(c.name, opponent)
+def _by_axis(e: Experiment, players: Sequence[Contestant]) -> dict[str, list[Contestant]]:
+    """Return players by the name of their x axis."""
+    found: dict[str, list[Contestant]] = {}
+    for c in players:
+        found.setdefault(c.along or e.settings.x, []).append(c)
+    return found
 
 
 def _draw_points(ax: Any, points: list[Any], label: str, style: Mapping[str, Any], aside: float) -> None:

@@ -19,8 +19,9 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.files import read_file, write_atomically
 from train.arena.openings import with_openings
 from train.console import markdown, optional_picture, table
-from train.experiments.declaration.experiment import Claim, Experiment
+from train.experiments.declaration.experiment import Experiment
 from train.experiments.declaration.reading import list_experiments, read_experiment
+from train.experiments.declaration.settings import Claim
 from train.experiments.report.published import stated_rows
 from train.experiments.report.tables import results_table
 from train.experiments.results.analysis import (
@@ -40,9 +41,7 @@ from train.experiments.results.files import (
     ResultsFile,
     games_of,
     is_shipped,
-    own_experiments,
     own_results,
-    part_in_words,
     read_header,
     results_in,
     shipped_folder,
@@ -126,10 +125,11 @@ def experiments_of(results: Path) -> list[Experiment]:
 
     Each is at the scale of its results.
     """
-    own = {name: str(path) for name, path in own_experiments(results).items() if path.is_file()}
+    there = {file.name: file for file in results_in(results)}
+    own = {name: str(file.source) for name, file in there.items() if file.source is not None and file.source.is_file()}
     arguments = {**{name: name for name in list_experiments()}, **own}
-    scales = {name: read_header(results / f"{name}.jsonl").get("scale", 1.0) for name in arguments}
-    return [read_experiment(argument, scales[name]) for name, argument in arguments.items()]
+    scales = {name: file.header["scale"] for name, file in there.items()}
+    return [read_experiment(argument, scales.get(name, 1.0)) for name, argument in arguments.items()]
 
 
 def _link(name: str, analyses: Mapping[str, Analysis]) -> str:
@@ -277,18 +277,15 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
     parts = [f"\n## {e.name}\n"]
     parts += [f"*{title}*" + (f" ({source})\n" if source else "\n")] if title else []
     parts += [f"**Paper.** {paper}\n"] if paper else []
-    for file in (f"{e.name}.png", f"{e.name}{_CLAIMS}.png"):
-        if (results / file).is_file():
-            parts.append(f"![{title}]({_to_file(here / file)})\n")
+    if (results / f"{e.name}.png").is_file():
+        parts.append(f"![{title}]({_to_file(here / f'{e.name}.png')})\n")
     h = analysis.raw.header
-    if h.get("minutes"):
-        parts.append(f"**{h['minutes']:g} minutes**: only games that decide claims. {_SEQUENTIAL}\n")
-    elif h["scale"] != 1:
+    if h["scale"] != 1:
         parts.append(f"**Scale {h['scale']:g}**: this fraction of the games; not comparable with the paper.\n")
     if e.stated:
         parts.append(f"**Published numbers in the picture.**\n\n{markdown(stated_rows(e))}")
     parts.append(f"**Found.** {results_table(e, analysis)}")
-    if analysis.unrated and e.settings.pairing != "gauntlet" and not h.get("minutes"):
+    if analysis.unrated and e.settings.pairing != "gauntlet":
         parts.append(
             f"No games connect these players to the others, so they have no rating: {_listed(analysis.unrated)}.\n"
         )
@@ -298,20 +295,15 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
         f"raw results: [{e.name}.jsonl]({_to_file(here / f'{e.name}.jsonl')})\n"
     )
     if not is_shipped(results) and e.claims:
-        parts.append(comparison(e, analysis))
+        parts.append(comparison(e, analysis, shipped_analysis(e)))
     # Remarks on the results that ship with rlgo say nothing about other results of the same experiment.
     if e.settings.remarks and (is_shipped(results) or e.argument != e.name):
         parts.append(f"**Remarks.** {e.settings.remarks}\n")
     return "\n".join(parts)
 
 
-_CLAIMS = "-claims"  # in the name of a picture of claims
-_SEQUENTIAL = "Each interval is wider than that of as many games looked at once, because play stopped when it decided."
-
-
-def comparison(e: Experiment, analysis: Analysis) -> str:
+def comparison(e: Experiment, analysis: Analysis, shipped: Analysis | None = None) -> str:
     """Return the claims of an experiment beside those of the results that ship with rlgo, and a sentence on them."""
-    shipped = shipped_analysis(e)
     head = ["claim", "expected", "found here", "verdict here"]
     rows = [head + (["found in the shipped results", "verdict there"] if shipped is not None else [])]
     decided = same = 0
@@ -349,51 +341,35 @@ def _machines(header: Mapping[str, Any]) -> str:
 
 
 def show(e: Experiment, results: Path) -> str:
-    """Return the results of an experiment for the terminal; also draw its pictures if matplotlib is installed.
+    """Return the results of an experiment for the terminal; also draw its picture if matplotlib is installed.
 
     Raises RlgoError if there are no results.
     """
     analysis = _analysis_of(e, results)
     with optional_picture():
         _draw(e, results, analysis)
-    if not is_shipped(results):
-        return section(e, analysis, results, results)
-    claims = [("claim", "expected", "found", "verdict")]
-    for claim in e.claims:
-        measured = analysis.measure(claim)
-        if measured is not None:
-            verdict = measured.verdict(claim.low, claim.high)
-            claims.append((claim.text, expected_in_words(claim), found_in_words(claim, measured), verdict))
-    return section(e, analysis, results, results) + ("\n" + markdown(claims) if len(claims) > 1 else "")
+    text = section(e, analysis, results, results)
+    return f"{text}\n{comparison(e, analysis)}" if is_shipped(results) and e.claims else text
 
 
-def plot(e: Experiment, results: Path) -> list[Path]:
-    """Draw an experiment from its raw results, and return the paths of its pictures.
-
-    These are the paper's figure, and outside the published results also the claims, beside those of the published ones.
+def plot(e: Experiment, results: Path) -> Path:
+    """Draw an experiment from its raw results, and return the path of its picture.
 
     Raises RlgoError if there are no results, or nothing to draw.
     """
-    drawn = _draw(e, results, _analysis_of(e, results))
-    if not drawn:
+    path = _draw(e, results, _analysis_of(e, results))
+    if path is None:
         raise RlgoError(f"{e.name}: has no picture")
-    return drawn
+    return path
 
 
-def _draw(e: Experiment, results: Path, analysis: Analysis) -> list[Path]:
-    """Draw the pictures of an experiment; a part that was played claim by claim has no figure of all players."""
-    from train.experiments.report.claim_pictures import claim_rows, claims_picture  # needed only for drawing
-    from train.experiments.report.pictures import experiment_picture
+def _draw(e: Experiment, results: Path, analysis: Analysis) -> Path | None:
+    from train.experiments.report.pictures import experiment_picture  # needed only for drawing
 
-    drawn = []
-    if e.has_picture and not analysis.raw.header.get("minutes"):
-        drawn.append(results / f"{e.name}.png")
-        experiment_picture(drawn[-1], e, analysis)
-    shipped = None if is_shipped(results) else shipped_analysis(e)
-    if not is_shipped(results) and claim_rows(e, analysis, shipped):
-        drawn.append(results / f"{e.name}{_CLAIMS}.png")
-        claims_picture(drawn[-1], e, analysis, shipped, part_in_words(analysis.raw.header))
-    return drawn
+    if not e.has_picture:
+        return None
+    experiment_picture(path := results / f"{e.name}.png", e, analysis)
+    return path
 
 
 def _analysis_of(e: Experiment, results: Path) -> Analysis:
@@ -424,6 +400,5 @@ def overview(out: str | Path, results: Path | None = None) -> str:
         own = "; ".join(map(str, by_name.pop(name, ()))) or "has not run"
         rows.append((name, header.get("finished", "none"), own, f"{e.settings.title} ({e.settings.source})"))
     for name, files in by_name.items():
-        path = os.path.normpath(files[0].folder / files[0].header.get("file", ""))
-        rows.append((name, "none", "; ".join(map(str, files)), f"your own: {path}"))
+        rows.append((name, "none", "; ".join(map(str, files)), f"your own: {files[0].source or files[0].path}"))
     return table(("experiment", "shipped results", "your results", "about"), rows)

@@ -128,20 +128,18 @@ def _two_digits(x: float) -> str:
 
 def _players(e: Experiment, analysis: Analysis) -> str:
     """Return each player's rating, its win rates, and its speed."""
-    by_claim = bool(analysis.raw.header.get("minutes"))  # each pair for itself: no common scale
-    is_swiss, is_rated = e.settings.pairing == "swiss" or by_claim, e.settings.pairing != "gauntlet" and not by_claim
     there = {name for pair in analysis.pairs for name in (pair.a, pair.b)}
     players = [c for c in e.contestants if c.name in there]
-    opponents = [] if is_swiss else _opponents(e, players)
+    opponents = [] if e.settings.pairing == "swiss" else _opponents(e, players)
     games, seconds = _games_and_seconds(analysis)
     rivals = {(c.series, c.x): c.name for c in players}
     columns: dict[str, Callable[[Contestant], str]] = {"player": lambda c: c.name}
-    if is_rated:
+    if e.settings.pairing != "gauntlet":
         columns["Elo" if analysis.is_anchored else "Elo (mean 0)"] = lambda c: _elo(analysis.rating_among(c.name))
     columns["games"] = lambda c: f"{games[c.name]:,}"
     for name in opponents:
         columns[f"won against {name}"] = lambda c, name=name: share(analysis.won(c.name, name))  # type: ignore[misc]
-    if any(c.against for c in players) and not by_claim:
+    if any(c.against for c in players):
         columns["won against its opponent"] = lambda c: share(analysis.won(c.name, rivals.get((c.against, c.x), "")))
     columns["seconds a game"] = lambda c: _two_digits(seconds[c.name] / games[c.name])
     if speeds := analysis.speeds:
@@ -168,9 +166,6 @@ def _games_and_seconds(analysis: Analysis) -> tuple[Counter[str], Counter[str]]:
 
 def _how_played(e: Experiment, analysis: Analysis) -> str:
     """Return sentences on the number of games and on how to read the table."""
-    if analysis.raw.header.get("minutes"):
-        games = sum(map(games_of, analysis.lines))
-        return f"Games only between the two players of each claim, {games:,} in all. Seconds are thinking time."
     counts = [match.games for match in matches(e) if not match.is_for_claim]
     planned, played = swiss_games(e) or sum(counts), sum(map(games_of, analysis.lines))
     so_far = f" ({played:,} of {planned:,} played so far)" if played < planned else ""

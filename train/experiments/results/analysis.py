@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from train.arena.elo import PairResult, Ratings, elo_from_share, rate
-from train.experiments.declaration.experiment import GNUGO_0, GNUGO_10, Claim, Experiment
+from train.arena.elo import PairResult, Ratings, rate
+from train.experiments.declaration.experiment import GNUGO_0, GNUGO_10, Experiment
+from train.experiments.declaration.settings import Claim
 from train.experiments.results.files import RawResults, games_of, read_raw, run_point, scores_of, shipped_folder
 from train.players.spec import parse_spec
 from train.stats import NORMAL_975, clustered_interval, normal_half_width, student_quantile
@@ -355,33 +356,13 @@ class Analysis:
             for opening in pair.openings
         ]
 
-    def won(self, a: str, b: str, level: float = 0.95) -> Measured | None:
-        """Return the share of its games that `a` won against `b`; None if there were none.
-
-        level : of the interval
-        """
+    def won(self, a: str, b: str) -> Measured | None:
+        """Return the share of its games that `a` won against `b`; None if there were none."""
         scores = self.scores(a, b)
         if not scores:
             return None
         games = list(itertools.chain.from_iterable(scores))
-        return Measured(sum(games) / len(games), *clustered_interval(scores, level))
-
-    def looked(self, claim: Claim) -> Measured | None:
-        """Return the number that a claim is about by games that were looked at again and again; None without them.
-
-        Such games (`by_claim`) are only those between its two players, and they end once the claim is decided. The
-        interval after look k has the level of `level_of_look`, so that it covers the number at all looks together.
-        """
-        pair = {claim.a, claim.b}
-        looks = next((line["looks"] for line in self.raw.of("looks") if set(line["pair"]) == pair), 0)
-        won = self.won(claim.a, claim.b, level_of_look(looks)) if looks and claim.of in ("elo", "won") else None
-        if won is None or claim.of == "won":
-            return won
-        games = sum(map(len, self.scores(claim.a, claim.b)))
-        # Laplace's estimate has a rating even if all games were won; the interval has no limit there.
-        value = elo_from_share((won.value * games + 1) / (games + 2))
-        low, high = elo_from_share(won.low), elo_from_share(won.high)
-        return Measured(value, min(low, value), max(high, value))
+        return Measured(sum(games) / len(games), *clustered_interval(scores))
 
     @cached_property
     def speeds(self) -> dict[str, float]:
@@ -440,8 +421,6 @@ class Analysis:
         return self._measured[claim]
 
     def _measure(self, claim: Claim) -> Measured | None:
-        if (looked := self.looked(claim)) is not None:
-            return looked
         if claim.of == "elo":
             found = self.of_claim(claim)
             return (found.of_group(claim.a) if claim.b and claim.a in found.unrated else found).elo(claim.a, claim.b)
@@ -456,15 +435,6 @@ class Analysis:
         else:
             n = {line["number"]: line["value"] for line in self.raw.of("number")}.get(claim.a)
         return None if n is None else Measured(n, n, n)
-
-
-def level_of_look(look: int) -> float:
-    """Return the confidence level of the interval at look number `look`, from 1.
-
-    The intervals of all looks together miss the number with a probability of at most 5 %, however many looks there
-    are: look k may miss it with 0.05 / (k (k + 1)), and these add up to 0.05.
-    """
-    return 1 - 0.05 / (look * (look + 1))
 
 
 def _names(pairs: Sequence[PairResult]) -> set[str]:

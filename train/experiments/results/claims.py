@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from train.experiments.declaration.experiment import Claim, Experiment
+from train.experiments.declaration.experiment import Experiment
+from train.experiments.declaration.settings import Claim
 from train.experiments.results.analysis import Measured
 
 OURS = "ours"

@@ -2,8 +2,7 @@
 
 Start reading at `RawResults`. Reports are computed from these files alone; see `analysis`. Those that ship with rlgo
 are in `shipped_folder`. Below the working folder (``experiments``), whole experiments have their results in
-``results``, those at a scale in ``scale-X/results``, and those with a limit of time in ``minutes/results``; see
-`own_results`.
+``results``, those at a scale in ``scale-X/results``; see `own_results`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -73,13 +71,6 @@ def read_raw(path: Path) -> RawResults | None:
         raise RlgoError(f"{path}: not the raw results of an experiment, or damaged") from None
 
 
-def own_experiments(results: Path) -> dict[str, Path]:
-    """Return the files of the user's own experiments that have results in a folder, by name."""
-    headers = {path.stem: read_header(path) for path in sorted(results.glob("*.jsonl"))}
-    files = {name: os.path.normpath(results / header["file"]) for name, header in headers.items() if "file" in header}
-    return {name: Path(file) for name, file in files.items()}
-
-
 def read_header(path: Path) -> dict[str, Any]:
     """Return the header of raw results; nothing for any other file."""
     try:
@@ -109,12 +100,6 @@ def pair_line(a: str, b: str, scores: Iterable[Sequence[float]], **more: Any) ->
     letters = {0.0: "L", 0.5: "D", 1.0: "W"}
     counts = Counter("".join(letters[float(y)] for y in opening) for opening in scores)
     return {"pair": [a, b], "openings": dict(sorted(counts.items())), **more}
-
-
-def whole_openings(line: dict[str, Any]) -> dict[str, Any]:
-    """Return a line made by `pair_line` without openings of which only one game was finished."""
-    whole = {**line, "openings": {scores: n for scores, n in line["openings"].items() if len(scores) == 2}}
-    return {**whole, "distinct": min(line["distinct"], games_of(whole))}
 
 
 def turned(line: dict[str, Any]) -> dict[str, Any]:
@@ -190,15 +175,15 @@ class ResultsFile:
         """Their file."""
         return self.folder / f"{self.name}.jsonl"
 
+    @property
+    def source(self) -> Path | None:
+        """The file of the experiment if it is a user's own."""
+        file = self.header.get("file")
+        return None if file is None else Path(os.path.normpath(self.folder / file))
+
     def __str__(self) -> str:
-        return f"{self.header['finished']}, {part_in_words(self.header)}"
-
-
-def part_in_words(header: dict[str, Any]) -> str:
-    """Say which part of an experiment's games results have: ``whole``, ``scale 0.1`` or ``10 min``."""
-    if minutes := header.get("minutes"):
-        return f"{minutes:g} min"
-    return "whole" if header["scale"] == 1 else f"scale {header['scale']:g}"
+        scale = self.header["scale"]
+        return f"{self.header['finished']}, " + ("whole" if scale == 1 else f"scale {scale:g}")
 
 
 def shipped_folder() -> Path | None:
@@ -215,7 +200,7 @@ def is_shipped(folder: Path) -> bool:
 
 def result_folders(out: str | Path) -> list[Path]:
     """Return the folders with raw results below a working folder: that of whole experiments first."""
-    parts = [Path(out), *sorted(p for p in Path(out).glob("*") if re.fullmatch(r"scale-.*|minutes", p.name))]
+    parts = [Path(out), *sorted(Path(out).glob("scale-*"))]
     return [folder / "results" for folder in parts if any((folder / "results").glob("*.jsonl"))]
 
 

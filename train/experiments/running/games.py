@@ -1,7 +1,8 @@
 """Play the games of an experiment, and collect their results.
 
 Start reading at `run`. Games go to files as they are played, from which an interrupted experiment continues; `collect`
-turns the files into raw results. `matches` decides who plays whom.
+turns the files into raw results. Games that earlier raw results count are not played again, wherever they were played.
+`matches` decides who plays whom.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from train.config import TournamentConfig
 from train.console import message
 from train.experiments.declaration.experiment import Experiment
 from train.experiments.declaration.matches import PlannedMatch, matches, swiss_games
-from train.experiments.results.files import RawResults, games_of, pair_line, sum_of_lines, turned, whole_openings
+from train.experiments.results.files import RawResults, games_of, pair_line, sum_of_lines, turned
 from train.experiments.running.training import labelled_runs, train_runs
 from train.players.spec import parse_spec
 
@@ -32,19 +33,20 @@ _Counted = dict[tuple[str, str, int], dict[str, Any]]
 # Games of two players, each with whether the first was Black, and the versions of external engines.
 _Played = tuple[list[tuple[PlayedGame, bool]], dict[str, str]]
 
+_ELSEWHERE = "use another --results folder"
 # Games of a pair before the next pair plays, or a tenth of all if that is more: so all pairs have about equally many
 # if the games are stopped.
 _PORTION = 20
 
 
-def games_left(e: Experiment, before: RawResults | None = None, only: str = "") -> tuple[int, int]:
+def games_left(e: Experiment, before: RawResults | None = None) -> tuple[int, int]:
     """Return how many of the games of `run` have not been played yet, and how many there are."""
-    counted = {} if before is None else _counted(e, before)
+    counted = check(e, before)
     left = total = 0
-    if before is None:
+    if _goes_on(e, counted):
         total = swiss_games(e)
         left = total - len(_swiss_games(e)[0])
-    for match in _chosen(e, only):
+    for match in matches(e):
         skipped = 2 * _openings_in(counted, match)
         played = sum(game.number > skipped for game in _games_of(e, match)[0])
         left += max(0, match.games - skipped - played)
@@ -52,101 +54,20 @@ def games_left(e: Experiment, before: RawResults | None = None, only: str = "") 
     return left, total
 
 
-def check(e: Experiment, before: RawResults | None, play: bool, add: bool, only: str) -> None:
-    """Check the parameters of `run` and of `run.run_experiment`.
-
-    Raises RlgoError for a name that no player has, and if the new results would count fewer games than the old ones:
-    only `add` keeps games that were played elsewhere.
-    """
-    if only and not add and swiss_games(e):
-        raise RlgoError(f"{e.name}: in a Swiss tournament, all players have to play")
-    chosen = _chosen(e, only)
-    if before is None:
-        return
-    if not add:
-        _check_not_fewer(e, before, play, chosen)
-        return
-    _counted(e, before)
-    if not matches(e):
-        raise RlgoError(f"{e.name}: no claim asks for games: expected some, to be added to a Swiss tournament")
-
-
-def _check_not_fewer(e: Experiment, before: RawResults, play: bool, chosen: Sequence[PlannedMatch]) -> None:
-    """Raise RlgoError if results would count fewer games of a pair than before; `chosen` are played if `play`."""
-
-    def compare(whom: str, counted: int, will_count: int) -> None:
-        if will_count < counted:
-            way = "--add, or another --results folder" if matches(e) else "another --results folder"
-            raise RlgoError(
-                f"{e.name}: its results count {counted:,} games{whom}, and would count {will_count:,}: expected {way}"
-            )
-
-    counted = {key: games_of(line) for key, line in _lines_of(e, before).items()}
-    if swiss_games(e):
-        of_tournament = sum(games for (_, _, seed), games in counted.items() if seed == e.settings.seed)
-        compare("", of_tournament, swiss_games(e) if play else len(_swiss_games(e)[0]))
-    for match in matches(e):
-        found = match.games if play and match in chosen else len(_finished_openings(_games_of(e, match)[0], 1))
-        compare(f" of {match.a.name} against {match.b.name}", counted.get(match.key, 0), found)
-    planned = {match.key for match in matches(e)}
-    for (a, b, seed), games in counted.items():
-        if (a, b, seed) not in planned and seed != e.settings.seed:
-            compare(f" of {a} against {b}", games, 0)
-
-
-def run(
-    e: Experiment, jobs: int, progress: bool, play: bool = True, before: RawResults | None = None, only: str = ""
-) -> list[dict[str, Any]]:
-    """Finish the training and the games of an experiment of kind "games", and return its raw results.
-
-    See `run.run_experiment` for the parameters; `before` are the raw results that games are added to.
-    """
-    counted = {} if before is None else _counted(e, before)
-    lines = train_runs(e, labelled_runs(e), jobs, progress)[1] if e.runs else []
-    _check_weights(e, lines, before)
-    if play:
-        make_folder(games_folder(e))
-        if swiss_games(e) and before is None and not run_tournament(_plan(e), jobs, progress=progress).finished:
-            raise KeyboardInterrupt
-        _play_matches(e, _chosen(e, only), counted, jobs, progress)
-    return lines + collect(e, counted)
-
-
-def _play_matches(e: Experiment, chosen: list[PlannedMatch], counted: _Counted, jobs: int, progress: bool) -> None:
-    """Play the remaining games of some matches, a portion of each in turn."""
-    most = max((match.games for match in chosen), default=0)
-    step = max(_PORTION, most // 20 * 2)
-    for portion in range(step, most + step, step):
-        for match in chosen:
-            skip, games = _openings_in(counted, match), min(portion, match.games)
-            if 2 * skip < games > portion - step:
-                if progress:
-                    message(f"{match.a.name} against {match.b.name}: up to game {games:,} of {match.games:,}")
-                play_match_up_to(e, match, games, jobs, progress, skip)
-
-
-def _chosen(e: Experiment, only: str) -> list[PlannedMatch]:
-    """Return the matches with a player whose name contains a text. Raises RlgoError if there are none."""
-    chosen = [match for match in matches(e) if any(only in name for name in match.names)]
-    if only and not chosen:
-        names = ", ".join(dict.fromkeys(name for match in matches(e) for name in match.names))
-        raise RlgoError(f"{e.name}: no player's name contains {only!r}: expected a part of one of {names}")
-    return chosen
-
-
-def _counted(e: Experiment, before: RawResults) -> _Counted:
-    """Return the lines of raw results that count games of this experiment.
+def check(e: Experiment, before: RawResults | None) -> _Counted:
+    """Return the lines of earlier raw results that count games of this experiment.
 
     In a Swiss tournament all lines count: its pairings depend on every game, so no further games can be added.
     Games of claims stay even if no claim asks for them any more.
     Raises RlgoError for results of other players or openings.
     """
-    s = e.settings
-    there = with_openings(before.header)
+    if before is None:
+        return {}
+    s, there = e.settings, with_openings(before.header)
     openings = find_openings(s.openings, s.size, s.komi).name
     for key, now in (("size", s.size), ("komi", s.komi), ("seed", s.seed), ("openings", openings)):
         if (then := there.get(key, now)) != now:  # size and komi were not kept at first
-            raise RlgoError(f"{e.name}: {key} is {shown(now)}, but {shown(then)} in its results")
+            raise RlgoError(f"{e.name}: {key} is {shown(now)}, but {shown(then)} in its results; {_ELSEWHERE}")
     sizes = {match.key: match.size for match in matches(e)}
     specs = {c.name: c.written for c in e.contestants}
     counted: _Counted = {}
@@ -155,11 +76,60 @@ def _counted(e: Experiment, before: RawResults) -> _Counted:
             continue
         players, size = [specs.get(name) for name in pair[:2]], line.get("size", s.size)
         if line["specs"] != players or size != sizes.get(pair, size):
-            raise RlgoError(f"{e.name}: the results of {pair[0]} against {pair[1]} are those of other players")
-        whole = whole_openings(line) if pair in sizes else line
-        if games_of(whole):
-            counted[pair] = whole
+            raise RlgoError(
+                f"{e.name}: the results of {pair[0]} against {pair[1]} are those of other players; {_ELSEWHERE}"
+            )
+        counted[pair] = line
     return counted
+
+
+def run(
+    e: Experiment, jobs: int, progress: bool, before: RawResults | None = None
+) -> tuple[list[dict[str, Any]], bool]:
+    """Finish the training and the games of an experiment of kind "games".
+
+    See `run.run_experiment` for the parameters; `before` are the raw results that games are added to.
+
+    Returns
+    -------
+    its raw results, and whether it has all its games: after Ctrl-C, they are those of the games so far
+    """
+    counted = check(e, before)
+    lines = train_runs(e, labelled_runs(e), jobs, progress)[1] if e.runs else []
+    _check_weights(e, lines, before)
+    make_folder(games_folder(e))
+    try:
+        is_finished = not _goes_on(e, counted) or run_tournament(_plan(e), jobs, progress=progress).finished
+        is_finished = is_finished and _play_matches(e, counted, jobs, progress)
+    except KeyboardInterrupt:
+        is_finished = False
+    return lines + collect(e, counted), is_finished
+
+
+def _play_matches(e: Experiment, counted: _Counted, jobs: int, progress: bool) -> bool:
+    """Play the remaining games of all matches, a portion of each in turn; return False after Ctrl-C."""
+    planned, s = matches(e), e.settings
+    most = max((match.games for match in planned), default=0)
+    step = max(_PORTION, most // 20 * 2)
+    for portion in range(step, most + step, step):
+        for match in planned:
+            skip, games = _openings_in(counted, match), min(portion, match.games)
+            if 2 * skip < games > portion - step:
+                if progress:
+                    message(f"{match.a.name} against {match.b.name}: up to game {games:,} of {match.games:,}")
+                played = play_match(
+                    match.a.spec, match.b.spec, games, size=match.size, komi=s.komi, seed=match.seed,
+                    openings=s.openings, skip=skip, progress=progress, jobs=jobs, results=games_file(e, match),
+                )  # fmt: skip
+                if played.interrupted:
+                    return False
+    return True
+
+
+def _goes_on(e: Experiment, counted: _Counted) -> bool:
+    """Return whether a Swiss tournament can go on: all games that the results count are here."""
+    of_tournament = sum(games_of(line) for (_, _, seed), line in counted.items() if seed == e.settings.seed)
+    return swiss_games(e) > 0 and len(_swiss_games(e)[0]) >= of_tournament
 
 
 def _check_weights(e: Experiment, lines: list[dict[str, Any]], before: RawResults | None) -> None:
@@ -188,17 +158,6 @@ def _openings_in(counted: _Counted, match: PlannedMatch) -> int:
     return games_of(counted[match.key]) // 2 if match.key in counted else 0
 
 
-def play_match_up_to(e: Experiment, match: PlannedMatch, games: int, jobs: int, progress: bool, skip: int = 0) -> None:
-    """Play a match up to a number of games, skipping some openings at the beginning. KeyboardInterrupt after Ctrl-C."""
-    s = e.settings
-    played = play_match(
-        match.a.spec, match.b.spec, games, size=match.size, komi=s.komi, seed=match.seed,
-        openings=s.openings, skip=skip, progress=progress, jobs=jobs, results=games_file(e, match),
-    )  # fmt: skip
-    if played.interrupted:
-        raise KeyboardInterrupt
-
-
 def games_folder(e: Experiment) -> Path:
     """Return the folder that keeps an experiment's games."""
     return e.folder / "games" / e.name
@@ -222,24 +181,21 @@ def _plan(e: Experiment) -> TournamentPlan:
 
 
 def collect(e: Experiment, counted: _Counted) -> list[dict[str, Any]]:
-    """Return the games that have been played so far as raw results, a line for each pair.
-
-    Raises RlgoError if there are none.
-    """
-    planned = matches(e)
-    lines = [line for key, line in counted.items() if key not in {match.key for match in planned}]
-    if not lines:
-        lines = [_pair_line(e, match, *played) for match, played in _tournament(e)]
-    for match in planned:
+    """Return the games that have been played so far as raw results, a line for each pair."""
+    planned = {match.key: match for match in matches(e)}
+    goes_on = _goes_on(e, counted)
+    lines = [_pair_line(e, match, *played) for match, played in _tournament(e)] if goes_on else []
+    lines += [
+        line for key, line in counted.items() if key not in planned and not (goes_on and key[2] == e.settings.seed)
+    ]
+    for key, match in planned.items():
         games, engines = _games_of(e, match)
         games = _finished_openings(games, _openings_in(counted, match) + 1)
-        parts = [counted[match.key]] if match.key in counted else []
+        parts = [counted[key]] if key in counted else []
         if games:
             parts.append(_pair_line(e, match, [(game, game.number % 2 == 1) for game in games], engines))
         if parts:
             lines.append(sum_of_lines(parts))
-    if not lines:
-        raise RlgoError(f"{games_folder(e)}: no games have been played ({e.command})")
     return lines
 
 
@@ -288,13 +244,6 @@ def _swiss_games(e: Experiment) -> tuple[list[PlayedGame], dict[str, str]]:
     s, players = e.settings, [[c.name, c.spec] for c in e.contestants]
     about = {"players": players, "size": s.size, "seed": s.seed}
     return _read(e, games_folder(e) / RESULTS, about, s.size, swiss_games(e))
-
-
-def line_of(e: Experiment, match: PlannedMatch) -> dict[str, Any] | None:
-    """Return the games of a match so far as a line of raw results; None before the first whole opening."""
-    games, engines = _games_of(e, match)
-    games = _finished_openings(games, 1)
-    return _pair_line(e, match, [(game, game.number % 2 == 1) for game in games], engines) if games else None
 
 
 def _games_of(e: Experiment, match: PlannedMatch) -> tuple[list[PlayedGame], dict[str, str]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from rlgo.base.errors import RlgoError
 from rlgo.features.weights import Weights, load_weights
-from train.experiments.declaration.experiment import LOGGING_KEYS, Experiment
+from train.experiments.declaration.experiment import Experiment
 from train.experiments.results.files import run_point
 from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, train_all
 from train.runs.status import FINISHED
@@ -86,9 +86,7 @@ def train(e: Experiment, statuses: Sequence[RunStatus], jobs: int, progress: boo
 
     Raises RlgoError for a folder that contains a run with other settings.
     """
-    for spec in (status.spec for status in statuses):
-        may_differ = LOGGING_KEYS if spec.config.run.workers == 1 else ()
-        check_folders([spec], "use another --out folder", may_differ)
+    check_folders([status.spec for status in statuses], "use another --out folder")
     train_all(statuses, e.folder / "runs", jobs, progress)
 
 
