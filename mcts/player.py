@@ -180,10 +180,8 @@ class TreeSearch(Player):
         n_trees = resources.workers if resources.root_parallel else 1
         is_flat = isinstance(settings.policy, Flat)
         self._halves = isinstance(settings.policy, Gumbel)
-        if self._halves and self.simulations is None:
-            raise RlgoError(f"{self.name}: expected a number of simulations, which Gumbel plans at the root")
-        if self._halves and resources.root_parallel:
-            raise RlgoError("root_parallel cannot be combined with Gumbel, whose root is one")
+        if self._halves:
+            self._check_halving(resources)
         if not is_flat:
             announce(f"memory_mb = {resources.memory_mb:g}", resources.memory_mb * 1e6)
         trees = [_new_tree(size, self.composition, resources.memory_mb / n_trees) for _ in range(n_trees)]
@@ -199,6 +197,13 @@ class TreeSearch(Player):
         self._rng = np.random.default_rng(sequence.spawn(1)[0])  # of noise, and of moves that are drawn
         self._is_warm = False
         self.new_game()
+
+    def _check_halving(self, resources: Resources) -> None:
+        """RlgoError if sequential halving at the root cannot be combined with the settings."""
+        if self.simulations is None:
+            raise RlgoError(f"{self.name}: expected a number of simulations, which Gumbel plans at the root")
+        if resources.root_parallel:
+            raise RlgoError("root_parallel cannot be combined with Gumbel, whose root is one")
 
     def _check_prior_search(self, prior_search: TdSearch, settings: Search) -> None:
         """RlgoError if a prior search cannot be combined with the settings."""

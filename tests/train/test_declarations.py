@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import pytest
 
 from mcts.leaves import Playout
-from mcts.policies import Flat, Puct, Rave, Ucb1
+from mcts.policies import Flat, Gumbel, Puct, Rave, Ucb1
 from mcts.settings import Resources, Search
 from rlgo.base.checks import Choice, Key, Word, keys_of, needs, validated
 from rlgo.base.errors import RlgoError
@@ -32,7 +32,7 @@ from train.settings import Group, Section, section_from
 ROOT = Path(__file__).resolve().parents[2]
 TUPLES = (
     Learning, Policy, Simulation, TableLearning, AlphaBetaOptions, DefaultPolicy,
-    Search, Flat, Ucb1, Rave, Puct, Playout, PriorKeys, LeafKeys, Resources,
+    Search, Flat, Ucb1, Rave, Puct, Gumbel, Playout, PriorKeys, LeafKeys, Resources,
 )  # fmt: skip
 PATHS = [path for package in ("rlgo", "mcts", "train") for path in (ROOT / package).rglob("*.py")]
 NODES = [(path, node) for path in PATHS for node in ast.walk(ast.parse(path.read_text("utf-8")))]
