@@ -49,7 +49,7 @@ def lowest(session: nox.Session) -> None:
     """Run the quick tests with the lowest versions that pyproject.toml allows."""
     constraints = Path(session.create_tmp()) / "lowest.txt"
     constraints.write_text("\n".join(lower_bounds()) + "\n", "utf-8")
-    extras = "network,onnx,open-spiel,pettingzoo,plot,ray,tensorboard,web"
+    extras = "gymnasium,network,onnx,open-spiel,pettingzoo,plot,ray,tensorboard,web"
     session.install("--constraint", str(constraints), "--editable", f".[{extras}]")
     session.install("--constraint", str(constraints), "choix", "httpx", "hypothesis", "pytest", "pytest-timeout")
     session.run(

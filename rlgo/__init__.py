@@ -38,6 +38,7 @@ __all__, __getattr__, __dir__ = lazily(
         "rlgo.search.td_search": ("Simulation", "TdSearch"),
         "rlgo.search.two_phase": ("TwoPhase",),
         "rlgo.learning.value": ("ValueFunction",),
+        "rlgo.play.vector_env": ("vector_env",),
         "rlgo.features.weights": ("Weights", "load_weights", "save_weights", "shipped_weights"),
     },
 )

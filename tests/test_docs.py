@@ -25,7 +25,8 @@ DOCS, RESULTS = ROOT / "docs", ROOT / "results"
 PAGES = [*ROOT.glob("*.md"), *DOCS.glob("*.md"), ROOT / "checkpoints" / "README.md"]
 PAGE_OF_RESULTS = (DOCS / "results.md").read_text("utf-8")
 NOTEBOOKS = sorted((DOCS / "examples").glob("*.ipynb"))
-NEEDS = {"train.play.pettingzoo": "pettingzoo"}  # optional extras
+# Optional extras, by what shows that a block needs them.
+NEEDS = {"import pyspiel": "pyspiel", "train.play.pettingzoo": "pettingzoo", "rlgo.vector_env": "gymnasium"}
 
 
 def python_blocks() -> list:

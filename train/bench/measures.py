@@ -215,6 +215,25 @@ def positions(n: int) -> Numbers:
     yield "planes_9x9_per_s", rates(run)[0]
 
 
+def steps(n: int) -> Numbers:
+    """Measure moves per second of 256 random games on 9x9, in n steps each; a game that is over begins anew."""
+    import numpy as np
+
+    from rlgo.go.positions import Positions
+
+    games, rng = Positions.new(256, 9), np.random.default_rng(1)
+
+    def run() -> tuple[float, ...]:
+        for _ in range(n):
+            legal = games.legal()
+            games.play(np.where(legal, rng.random(legal.shape, np.float32), -1).argmax(axis=1))
+            if (over := games.over()).any():
+                games[over] = Positions.new(int(over.sum()), 9)
+        return (n * len(games),)
+
+    yield "random_steps_9x9_per_s", rates(run)[0]
+
+
 def minibatches(n: int) -> Numbers:
     """Measure positions per second in minibatches of n random games, with nine moves visited in each position."""
     from rlgo.learning.batches import read_games

@@ -50,6 +50,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "dyna2_T6_mogo_3x3_first6_sims_per_s": ("the same, learning from 6 states", ""),
     "alphabeta_nodes_per_s": ("alpha-beta from a middle game: positions evaluated", "original RLGO 4,100,000"),
     "planes_9x9_per_s": ("positions encoded as the 17 planes of AlphaGo Zero", ""),
+    "random_steps_9x9_per_s": ("moves of 256 games in one batch of positions, drawn by numpy among the legal ones", ""),
     "read_games_9x9_per_s": ("positions of games in shuffled minibatches of 256: planes, symmetries, targets", ""),
     "network_16_9x9_per_s": ("positions that a network of three blocks of 16 channels evaluates", ""),
     "network_32_9x9_per_s": ("the same with 32 channels", ""),
@@ -129,7 +130,9 @@ def parts_of(scale: float, player: str, cpus: set[int]) -> dict[str, Numbers]:
         "training": measures.training(scaled(20_000)),
         "td_search": measures.td_searches(scaled(20_000)),
         "alphabeta": measures.alphabeta(scaled(20_000_000)),
-        "planes": chain(measures.positions(scaled(100)), measures.minibatches(scaled(1_000))),
+        "planes": chain(
+            measures.positions(scaled(100)), measures.steps(scaled(1_000)), measures.minibatches(scaled(1_000))
+        ),
         "network": measures.networks(scaled(5_000)),
         "patterns": measures.moves_of_patterns(scaled(2_000)),
         "tree_search": chain(measures.tree_searches(9, scaled(20_000)), measures.tree_searches(19, scaled(5_000))),

@@ -27,6 +27,8 @@ try:
     from gymnasium import spaces
     from pettingzoo import AECEnv
     from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
+
+    from rlgo.play.vector_env import observation_space, observed
 except ImportError:
     raise RlgoError("needs PettingZoo, which is not installed: pip install 'rlgo[pettingzoo]'") from None
 
@@ -51,7 +53,7 @@ def to_point(action: int, size: int) -> int:
 def _observation_space(size: int) -> spaces.Dict:
     return spaces.Dict(
         {
-            "observation": spaces.Box(0, 1, (size, size, 3), np.int8),
+            "observation": observation_space(size),
             "action_mask": spaces.Box(0, 1, (size * size + 1,), np.int8),
         }
     )
@@ -77,8 +79,7 @@ class raw_env(AECEnv):
 
     An observation is a dict of
 
-    ``observation`` : int8[size, size, 3] of 0 and 1, indexed [row, col] as above. Plane 0: the observing agent's
-        stones; plane 1: the other agent's stones; plane 2: all 1 for ``black_0``, all 0 for ``white_0``
+    ``observation`` : int8[size, size, 3], what the agent sees; see `rlgo.play.vector_env.observed`
     ``action_mask`` : int8[size * size + 1], 1 for the legal actions of the agent to play, positional superko
         included; all 0 for the other agent, and after the end of the game
 
@@ -166,12 +167,10 @@ class raw_env(AECEnv):
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         """Return what an agent sees; see the class."""
         size, color = self.game.size, _AGENTS[agent]
-        colors = colors_of(self.game.board)
-        planes = [colors == color, colors == 3 - color, np.full(colors.shape, color == BLACK)]
         mask = np.zeros(size * size + 1, np.int8)
         if agent == self.agent_selection and not (self.terminations[agent] or self.truncations[agent]):
             mask[[to_action(p, size) for p in (*self.game.legal_moves(), PASS)]] = 1
-        return {"observation": np.stack(planes, axis=-1).astype(np.int8), "action_mask": mask}
+        return {"observation": observed(colors_of(self.game.board), color), "action_mask": mask}
 
     def step(self, action: int | None) -> None:
         """Play an action for `agent_selection`; it must be None once the game is over.

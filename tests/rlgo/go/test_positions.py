@@ -20,6 +20,8 @@ from rlgo.go.positions import (
     hash_after,
     move_lists,
     new_positions,
+    places_of,
+    points_of_moves,
     replayed,
 )
 from rlgo.go.rules import zobrist
@@ -162,3 +164,235 @@ def test_what_is_no_position(wrong: object) -> None:
         Positions.of(wrong)
     with pytest.raises(RlgoError, match="expected a Game"):
         Positions.along(wrong)
+
+
+# ---------------------------------------------------------------------------------------------
+# Playing on
+# ---------------------------------------------------------------------------------------------
+
+
+def drawn(positions: Positions, rng: np.random.Generator) -> np.ndarray:
+    """A random legal move for each position."""
+    legal = positions.legal()
+    return np.where(legal, rng.random(legal.shape), -1).argmax(axis=1)
+
+
+def move_of(vertex: str, size: int = SIZE) -> int:
+    return int(places_of(np.array([rlgo.from_vertex(vertex, size)]), size)[0])
+
+
+def assert_same(one: Positions, other: Positions) -> None:
+    assert len(one) == len(other)
+    for name in ("stones", "moves", "komi", "n_hashes"):
+        np.testing.assert_array_equal(getattr(one.arrays, name), getattr(other.arrays, name), err_msg=name)
+    for field in FIELDS:
+        np.testing.assert_array_equal(one.arrays.boards[field], other.arrays.boards[field], err_msg=field)
+    np.testing.assert_array_equal(one.legal(), other.legal())
+
+
+@pytest.mark.interpreted
+@pytest.mark.boundscheck
+@pytest.mark.parametrize(("size", "steps", "history"), [(5, 60, 3), (9, 30, 8)])
+def test_random_games_are_those_of_game(size: int, steps: int, history: int) -> None:
+    positions, games = Positions.new(2, size, 3.5, history), [Game(size, 3.5) for _ in range(2)]
+    rng = np.random.default_rng(size)
+    for _ in range(steps):
+        moves = drawn(positions, rng)
+        positions.play(moves)
+        for i, game in enumerate(games):
+            game.play(int(points_of_moves(size)[moves[i]]))
+            board = positions.arrays.boards[i]
+            assert all(np.array_equal(board[field], game.board[field]) for field in FIELDS)
+            assert set(np.flatnonzero(positions.legal()[i]).tolist()) == legal(game)
+            assert (positions.over()[i], positions.outcome()[i]) == (game.is_over(), game.outcome)
+            assert positions.n_moves[i] == len(game.moves)
+    for i, game in enumerate(games):
+        assert_is(positions, i, game)
+
+
+def kos(size: int) -> tuple[Game, list[int]]:
+    """A game that begins with kos at the edges, two on 5x5 and four on 9x9, and both points of each, as moves."""
+    game, stones, points = Game(size, 0.5), [], []
+    for left in range(0, size - 3, 5):
+        for edge, inner in ((0, 1), (size - 1, size - 2)):
+            stones += [("black", (edge, left)), ("black", (inner, left + 1)), ("white", (edge, left + 1))]
+            stones += [("white", (inner, left + 2)), ("white", (edge, left + 3))]
+            points += [edge * size + left + 1, edge * size + left + 2]
+    game.set_up(stones)
+    return game, points
+
+
+@pytest.mark.parametrize("size", [5, 9])
+def test_superko_is_that_of_game_where_kos_are_taken_all_the_time(size: int) -> None:
+    games, points = [kos(size)[0] for _ in range(20)], kos(size)[1]
+    other_point = [points[k ^ 1] for k in range(len(points))]
+    positions, rng, forbidden = Positions.of(games), np.random.default_rng(2), 0
+    for step in range(60):
+        found = positions.legal()
+        for row, game in zip(found, games, strict=True):
+            assert set(np.flatnonzero(row).tolist()) == legal(game)
+            forbidden += sum(game.why_illegal(int(points_of_moves(size)[move])) == "superko" for move in points)
+        weights = np.full(found.shape, 0.1 if step > 40 else 1e-9)  # at first, kos are taken, or both sides pass
+        weights[:, points] = positions.stones().reshape(20, -1)[:, other_point] == 3 - positions.to_play[:, None]
+        weights[:, -1] = 0.3
+        moves = np.where(found, rng.random(found.shape) * weights, -1).argmax(axis=1)
+        positions.play(moves)
+        for move, game in zip(moves, games, strict=True):
+            game.play(int(points_of_moves(size)[move]))
+    assert forbidden > 500
+    for i, game in enumerate(games):
+        assert_is(positions, i, game)
+
+
+@pytest.mark.parametrize("size", [5, 9])
+def test_random_games_are_those_of_open_spiel(size: int) -> None:
+    """Stones, the side to play, legality but for superko, the end and its score."""
+    pyspiel = pytest.importorskip("pyspiel")
+    game = pyspiel.load_game("go", {"board_size": size, "komi": 5.5, "max_game_length": 400})
+    positions, states = Positions.new(8, size, 5.5), [game.new_initial_state() for _ in range(8)]
+    rng, going = np.random.default_rng(3), np.ones(8, bool)
+    for _ in range(350):
+        without_superko = positions.copy()
+        without_superko.arrays.n_hashes[:] = 0
+        found, simple = positions.legal(), without_superko.legal()
+        moves = np.where(rng.random(8) < 0.05, size * size, drawn(positions, rng))
+        for i in np.flatnonzero(going):
+            assert states[i].legal_actions() == np.flatnonzero(simple[i]).tolist()
+            assert states[i].current_player() == positions.to_play[i] - 1
+            for repeats in np.flatnonzero(simple[i] & ~found[i]):
+                assert states[i].child(repeats).is_terminal()
+            states[i].apply_action(moves[i])
+        positions.play(moves)
+        for i in np.flatnonzero(going):
+            planes = np.array(states[i].observation_tensor(0)).reshape(-1, size, size)
+            colors = planes[0] * 1 + planes[1] * 2
+            np.testing.assert_array_equal(colors, positions.stones()[i])
+            assert states[i].is_terminal() == positions.over()[i]
+            if states[i].is_terminal():
+                assert states[i].returns()[0] == 2 * positions.outcome()[i] - 1
+                going[i] = False
+    assert not going.all()
+
+
+def test_two_stones_sent_may_not_come_back() -> None:
+    positions = Positions.new(2, SIZE)
+    for vertex in TWO_STONES_SENT.split():
+        positions.play([move_of(vertex), move_of("pass")])
+    before = positions.copy()
+    with pytest.raises(RlgoError, match=r"^position 0: illegal move Black B1: superko$"):
+        positions.play([move_of("B1"), move_of("C3")])
+    assert_same(positions, before)
+    positions.play([move_of("pass"), move_of("B1")])
+    assert positions.to_play.tolist() == [rlgo.WHITE, rlgo.WHITE]
+
+
+@pytest.mark.parametrize(
+    ("moves", "wrong", "why"),
+    [
+        ("C3", "C3", "White C3: occupied"),
+        ("B1 A3 B2 A4 A2", "A1", "White A1: suicide"),
+        ("A2 C1 E5 B2 B1 D4 E4 A1", "B1", "Black B1: ko"),
+    ],
+)
+def test_an_illegal_move_names_its_position_and_changes_nothing(moves: str, wrong: str, why: str) -> None:
+    positions = Positions.new(3, SIZE)
+    for vertex in moves.split():
+        positions.play([0, move_of(vertex), 25] if positions.n_moves[0] == 0 else [25, move_of(vertex), 25])
+    if "ko" in why:
+        assert positions.ko[1] == rlgo.from_vertex("B1", SIZE)
+    before = positions.copy()
+    with pytest.raises(RlgoError, match=rf"^position 1: illegal move {why}$"):
+        positions.play([25, move_of(wrong), 12])
+    assert_same(positions, before)
+
+
+@pytest.mark.parametrize("moves", [5, [1], [1, 2, 3], [0.0, 1.0], ["E5", "A1"], [[1], [2]], None, [1, 26], [-1, 0]])
+def test_what_are_no_moves(moves: object) -> None:
+    positions = Positions.new(2, SIZE)
+    with pytest.raises(RlgoError, match="expected") as caught:
+        positions.play(moves)
+    assert len(str(caught.value).splitlines()) == 1
+    assert_same(positions, Positions.new(2, SIZE))
+
+
+@pytest.mark.interpreted
+@pytest.mark.boundscheck
+def test_batches_do_not_see_what_others_play() -> None:
+    """Copies, parts and replaced positions, before and after each has hashes of its own."""
+    rng = np.random.default_rng(4)
+    for begun in (0, 5):
+        positions = Positions.along(random_game(20, 6))[5:12]
+        for _ in range(begun):
+            positions.play(drawn(positions, rng))
+        mask = np.arange(7) % 2 == 0
+        part, kept, twin = positions[mask], positions.copy(), positions.copy()
+        moves = drawn(positions, rng)
+        positions.play(moves)
+        assert_same(twin, kept)
+        part.play(moves[mask])
+        assert_same(part, positions[mask])
+        twin.play(moves)
+        assert_same(twin, positions)
+        twin[~mask] = kept[~mask]
+        assert_same(twin[mask], positions[mask])
+        assert_same(twin[~mask], kept[~mask])
+        for _ in range(40):  # more hashes than there was room for
+            moves = drawn(twin, rng)
+            twin.play(moves)
+            kept_now = twin[2:4]
+            twin[2] = twin[3]
+            assert_same(twin[[2]], twin[[3]])
+            twin[2:4] = kept_now
+
+
+def test_positions_of_games_are_played_on_as_games() -> None:
+    games = [random_game(moves, seed) for seed, moves in enumerate((0, 7, 30))]
+    positions, rng = Positions.of(games), np.random.default_rng(7)
+    for _ in range(30):
+        moves = drawn(positions, rng)
+        positions.play(moves)
+        for game, move in zip(games, moves, strict=True):
+            game.play(int(points_of_moves(SIZE)[move]))
+    for i, game in enumerate(games):
+        assert_is(positions, i, game)
+
+
+def test_superko_of_a_board_begins_with_it() -> None:
+    """A board record does not tell what was before; the position that it shows may not come back."""
+    game = Game(SIZE)
+    for vertex in TWO_STONES_SENT.split()[:-2]:
+        game.play(vertex)
+    positions = Positions.of(game.board)
+    for vertex in TWO_STONES_SENT.split()[-2:]:
+        positions.play([move_of(vertex)])
+    with pytest.raises(RlgoError, match="Black B1: superko"):
+        positions.play([move_of("B1")])
+
+
+@pytest.mark.parametrize(
+    ("vertices", "komi", "z"), [("C3", 24.5, 1.0), ("C3", 25.0, 0.5), ("C3", 25.5, 0.0), ("C3 C2", 0.5, 0.0)]
+)
+def test_outcomes_worked_out_by_hand(vertices: str, komi: float, z: float) -> None:
+    """One stone owns all 25 points; with a stone each, nobody owns the empty ones, and komi decides."""
+    positions = Positions.new(1, SIZE, komi)
+    for vertex in [*vertices.split(), "pass", "pass"]:
+        assert not positions.over().any()
+        positions.play([move_of(vertex)])
+    assert positions.over().all()
+    assert positions.outcome().tolist() == [z]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Positions.new(-1), "n = -1: expected"),
+        (lambda: Positions.new(2, 4), "board size 4: expected 5 to 19"),
+        (lambda: Positions.new(2, 9, float("nan")), "komi = nan: expected"),
+        (lambda: Positions.new(2, 9, 0.5, 0), "history = 0: expected"),
+        (lambda: Positions.new(2, 5).__setitem__(0, Positions.new(1, 9)), "expected positions of 5x5 with a history"),
+        (lambda: Positions.new(2, 5).__setitem__(0, Positions.new(2, 5)), "expected 1, as many as they replace"),
+    ],
+)
+def test_wrong_values_are_refused(make, message: str) -> None:
+    with pytest.raises(RlgoError, match=message):
+        make()
