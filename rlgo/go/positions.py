@@ -189,7 +189,7 @@ def list_legal(arrays, zobrist, seen, legal):
     """Set legal[i, row * size + col], uint8[n, size * size + 1], to 1 for legal points; the last column is the pass.
 
     seen : uint64[_FILTER_WORDS], scratch: a bit for each hash that superko forbids. Few legal moves hit one, and only
-        these are compared with all hashes (700 ns for a 9x9 position after 100 moves, against 3 us).
+        these are compared with all hashes (1 us for a 9x9 position after 50 moves, against 2 us).
     """
     for i in range(len(arrays.boards)):
         b = arrays.boards[i]
