@@ -608,7 +608,8 @@ class Positions:
         a = self.arrays
         chosen = {name: getattr(a, name)[rows] for name in a._fields if name != "hashes"}
         chosen_ones = Positions(self.size, PositionArrays(**chosen, hashes=a.hashes))
-        chosen_ones._make_room(self._room)
+        if self._room:
+            chosen_ones._own_hashes(self._room)
         return chosen_ones
 
     def __setitem__(self, which: Any, others: Positions) -> None:
@@ -697,12 +698,16 @@ class Positions:
             raise RlgoError(self._why_illegal(illegal, int(points[illegal])))
 
     def _make_room(self, n: int) -> None:
-        """Give each position room for n hashes."""
+        """Give each position room for n hashes, and for more if it has to be made."""
         if n > self._room:
-            self._room = max(64, 2 * n)
-            rows, hashes = np.arange(len(self)), np.empty(len(self) * self._room, np.uint64)
-            copy_hashes(self.arrays, rows, self._room, hashes)
-            self.arrays = self.arrays._replace(hashes=hashes, first_hash=(rows * self._room).astype(np.int32))
+            self._own_hashes(max(64, 2 * n))
+
+    def _own_hashes(self, room: int) -> None:
+        """Copy the hashes to an array of the batch's own, with room for so many of each position."""
+        rows, hashes = np.arange(len(self)), np.empty(len(self) * room, np.uint64)
+        copy_hashes(self.arrays, rows, room, hashes)
+        self.arrays = self.arrays._replace(hashes=hashes, first_hash=(rows * room).astype(np.int32))
+        self._room = room
 
     def _why_illegal(self, i: int, p: int) -> str:
         alone = self[i].arrays

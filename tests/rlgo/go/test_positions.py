@@ -357,6 +357,16 @@ def test_batches_do_not_see_what_others_play() -> None:
             assert_same(twin[2:4], before)
 
 
+def test_copies_of_copies_take_no_more_memory() -> None:
+    positions = Positions.new(3, SIZE)
+    positions.play([0, 1, 2])
+    room = len(positions.arrays.hashes)
+    for move in range(3, 9):
+        positions = positions[:]
+        positions.play([move] * 3)
+    assert len(positions.arrays.hashes) == room
+
+
 def test_positions_of_games_are_played_on_as_games() -> None:
     games = [random_game(moves, seed) for seed, moves in enumerate((0, 7, 30))]
     positions, rng = Positions.of(games), np.random.default_rng(7)
