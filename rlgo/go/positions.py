@@ -691,11 +691,12 @@ class Positions:
         RlgoError : with nothing changed, naming the first position whose move is illegal, and why it is
         """
         _compile_steps(self.size)
-        points = points_of_moves(self.size)[check_moves(moves, len(self), self.size)]
+        given = check_moves(moves, len(self), self.size)
+        points = points_of_moves(self.size)[given]
         self._make_room(int(self.arrays.n_hashes.max(initial=0)) + 2)
         illegal = play_all(self.arrays, points[:, None], zobrist(self.size))
         if illegal >= 0:
-            raise RlgoError(self._why_illegal(illegal, int(points[illegal])))
+            raise RlgoError(self._why_illegal(illegal, int(given[illegal])))
 
     def _make_room(self, n: int) -> None:
         """Give each position room for n hashes, and for more if it has to be made."""
@@ -709,10 +710,10 @@ class Positions:
         self.arrays = self.arrays._replace(hashes=hashes, first_hash=(rows * room).astype(np.int32))
         self._room = room
 
-    def _why_illegal(self, i: int, p: int) -> str:
-        alone = self[i].arrays
+    def _why_illegal(self, i: int, move: int) -> str:
+        alone, p = self[i].arrays, int(points_of_moves(self.size)[move])
         board = alone.boards[0]
-        by_board = self._legal(alone._replace(n_hashes=np.zeros_like(alone.n_hashes)))[0, place_of(p, self.size)]
+        by_board = self._legal(alone._replace(n_hashes=np.zeros_like(alone.n_hashes)))[0, move]
         why = "superko" if by_board else "ko" if p == board.ko else "occupied" if board.color[p] else "suicide"
         return f"position {i}: illegal move {COLOR_NAMES[int(board.to_play)]} {to_vertex(p, self.size)}: {why}"
 

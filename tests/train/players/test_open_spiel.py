@@ -1,4 +1,4 @@
-"""OpenSpiel's tree search as a player."""
+"""OpenSpiel's tree search as a player, and with networks."""
 
 from __future__ import annotations
 
