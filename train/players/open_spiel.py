@@ -1,8 +1,9 @@
 """OpenSpiel: its tree search as a player, and networks as the evaluators of its tree search.
 
 Start reading at `OpenSpielSearch` and `SpielEvaluator`. OpenSpiel's game "go" (Lanctot et al. 2019, arXiv:1908.09453)
-has the rules of `rlgo.go.board`: simple ko, no suicide, two passes, area score, all stones alive. A stone that recreates
-an earlier whole-board position is legal there, and ends the game as a draw; in `Game` it is illegal (positional superko).
+has the rules of `rlgo.go.board`: simple ko, no suicide, two passes, area score, all stones alive. A stone that
+recreates an earlier whole-board position is legal there, and ends the game as a draw; in `Game` it is illegal
+(positional superko).
 
 Importing this module raises an RlgoError if OpenSpiel is missing; install it with `pip install 'rlgo[open-spiel]'`.
 """
