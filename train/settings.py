@@ -380,16 +380,17 @@ def section_from(kind: type[Section], table: Mapping[str, Any], source: str) -> 
         raise RlgoError(f"{source}: {error}") from None
 
 
-def with_overrides(start: Any, overrides: Iterable[str]) -> Any:
-    """Change a NamedTuple of settings by ``KEY=VALUE``, its keys as in a `Group`. RlgoError for a wrong one."""
-    keys = Group().keys("", start)
-    for text in overrides:
-        written_name, equals, raw = text.partition("=")
-        name = next((name for name in keys if spelled(name) == written_name.strip()), "")
-        if not equals:
-            raise RlgoError(f"--set {printable(text)}: expected KEY=VALUE")
-        if not name:
-            raise RlgoError(f"--set {printable(text)}: {unknown_key(written_name.strip(), keys)}")
-        value = keys[name].read(f"--set {spelled(name)}", read_toml_value(raw.strip()))
-        start = start._replace(**{keys[name].field: value})
-    return validated(start)
+def with_values(start: Any, values: Mapping[str, Any], source: str) -> Any:
+    """Change a NamedTuple of settings by values as files have them, by their keys as in a `Group`.
+
+    RlgoError for a wrong one; `source` comes before the key.
+    """
+    keys = {spelled(name): setting for name, setting in Group().keys("", start).items()}
+    for name, value in values.items():
+        if name not in keys:
+            raise RlgoError(f"{source}{unknown_key(name, keys)}")
+        start = start._replace(**{keys[name].field: keys[name].read(source + name, value)})
+    try:
+        return validated(start)
+    except RlgoError as error:
+        raise RlgoError(f"{source}{error}") from None

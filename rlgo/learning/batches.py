@@ -36,6 +36,7 @@ from rlgo.learning.collection import (
     has_search,
     is_held_out,
     learned_moves,
+    learned_positions,
     move_lists_of,
     read_collection,
     take_games,
@@ -344,7 +345,7 @@ def read_games(
     kinds: Kinds = "alphago_zero",
     *,
     held_out: bool | None = False,
-    newest: int | None = None,
+    window: int | None = None,
     dtype: Any = np.float32,
     lam: float = 1.0,
 ) -> GameData:
@@ -355,7 +356,7 @@ def read_games(
     folders : a folder, or several, the oldest first; a game in several of them counts once
     kinds : kinds of planes, see `rlgo.planes`
     held_out : False: the nine tenths of the games that are for learning; True: the others, to measure by; None: all
-    newest : only so many of the latest games, those held out included; None: all
+    window : only the latest games, with about so many positions for learning in all; None: all
     dtype : of the planes, float32 or uint8
     lam : the lambda of `Batch.lambda_return`
 
@@ -374,11 +375,13 @@ def read_games(
     ((32, 17, 5, 5), (32, 26), (32,))
     """
     check("held_out", held_out, bool | None)
-    newest, lam = check("newest", newest, Count | None), check("lam", lam, Probability)
+    window, lam = check("window", window, Count | None), check("lam", lam, Probability)
     games = read_collection(_paths(folders))
-    newer = np.empty(len(games), np.int64)
-    newer[np.lexsort((games.arrays["number"], games.folder))] = np.arange(len(games))[::-1]
-    is_chosen = newer < (len(games) if newest is None else newest)
+    is_chosen = np.ones(len(games), np.bool_)
+    if window is not None:
+        newest = np.lexsort((games.arrays["number"], games.folder))[::-1]
+        n = learned_positions(games.arrays)[newest]
+        is_chosen[newest] = np.cumsum(n) - n < window
     if held_out is not None:
         is_chosen &= is_held_out(games.arrays["id"]) == held_out
     chosen = np.flatnonzero(is_chosen)

@@ -106,6 +106,16 @@ def learned_moves(a: Mapping[str, np.ndarray]) -> np.ndarray:
     return searched | ~np.repeat(has_search, a["n_moves"])
 
 
+def learned_positions(a: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return how many positions of each game are for learning, int64[games]; 0 of those held out.
+
+    a : the arrays of some games
+    """
+    counted = np.concatenate([[0], np.cumsum(learned_moves(a))])
+    ends = np.cumsum(a["n_moves"])
+    return np.where(is_held_out(a["id"]), 0, counted[ends] - counted[ends - a["n_moves"]])
+
+
 def has_search(a: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the moves that a search chose among moves with different visits, bool[moves].
 

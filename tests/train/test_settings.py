@@ -25,7 +25,7 @@ from train.settings import (
     spec_value,
     split_spec,
     unknown_key,
-    with_overrides,
+    with_values,
 )
 
 
@@ -178,15 +178,15 @@ def test_counts_end_somewhere() -> None:
 
 
 def test_settings_are_changed_by_their_keys() -> None:
-    changed = with_overrides(Learning(), ["alpha=1", "lambda = 0.5", "schedule_games=1e6", "schedule=linear"])
-    assert changed == Learning(1.0, 1, games=10**6, lambda_=0.5)
-    for text, message in [
-        ("alpha", "--set alpha: expected KEY=VALUE"),
-        ("alhpa=1", "--set alhpa=1: unknown key alhpa; did you mean alpha?"),
-        ("alpha=0", "--set alpha = 0: expected a positive number"),
-        ("alpha=x", '--set alpha = "x": expected a positive number'),
-        ("schedule=1", "--set schedule = 1: expected one of "),
+    values = {"alpha": 1, "lambda": 0.5, "schedule_games": 1e6, "schedule": "linear"}
+    assert with_values(Learning(), values, "") == Learning(1.0, 1, games=10**6, lambda_=0.5)
+    for values, message in [
+        ({"alhpa": 1}, "--set unknown key alhpa; did you mean alpha?"),
+        ({"alpha": 0}, "--set alpha = 0: expected a positive number"),
+        ({"alpha": "x"}, '--set alpha = "x": expected a positive number'),
+        ({"schedule": 1}, "--set schedule = 1: expected one of "),
+        ({"alpha_final": 0, "schedule": "exponential"}, "--set alpha_final = 0 cannot be combined with schedule"),
     ]:
         with pytest.raises(RlgoError) as error:
-            with_overrides(Learning(), [text])
+            with_values(Learning(), values, "--set ")
         assert str(error.value).startswith(message)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from rlgo.base.checks import keys_of
 from rlgo.base.errors import RlgoError
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, Workers
+from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, NonNegative, Workers
 from train.cli.options import (
     Force,
     JsonFile,
@@ -18,14 +19,16 @@ from train.cli.options import (
     Size,
     check_new,
     check_writable,
+    is_given,
     kept_in,
     option,
+    shipped,
     whole,
     write_json,
 )
 from train.cli.training import SettingsCommand
 from train.console import unicode_output
-from train.network.settings import NetworkSettings
+from train.network.settings import ELSEWHERE, OF_ROUNDS, ONLY_ROUNDS, NetworkSettings, read_settings
 
 if TYPE_CHECKING:
     from rlgo.network.architecture import Shape
@@ -43,6 +46,15 @@ _Channels = Annotated[
     int | None,
     option("--channels", "Channels of these, computed in groups of 16; 32.", whole(8)),
 ]
+_Config = Annotated[
+    str,
+    option(
+        "--config",
+        "Settings of learning: a TOML file, or the name of a shipped one.",
+        metavar="CONFIG",
+        autocompletion=shipped("network"),
+    ),
+]
 _Changes = Annotated[
     list[str] | None,
     option(
@@ -51,6 +63,9 @@ _Changes = Annotated[
         metavar="KEY=VALUE",
         show_default="docs/networks.md",
     ),
+]
+_Begin = Annotated[
+    str, option("--begin", "The network to begin with, a file or the name of a shipped one.", metavar="FILE")
 ]
 _Opponent = Annotated[
     str,
@@ -66,8 +81,35 @@ _Cluster = Annotated[
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A network file, or the name of a shipped one.")]
 
 
-@app.command("train", cls=SettingsCommand)
+class _LearningCommand(SettingsCommand):
+    """A command that answers options of other programs, and of earlier versions, with what takes their place."""
+
+    gone: ClassVar[Mapping[str, str]] = {}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse such options."""
+        for name in (arg.partition("=")[0] for arg in args if arg.startswith("--")):
+            key = ELSEWHERE.get(name[2:].replace("-", "_"))
+            if here := self.gone.get(name) or (key and f"--set {key}=VALUE"):
+                raise RlgoError(f"{name}: no such option; here it is {here}")
+        return super().parse_args(ctx, args)
+
+
+class _RoundsCommand(_LearningCommand):
+    gone: ClassVar[Mapping[str, str]] = {"--network": "--begin FILE", "--newest": "--set window=POSITIONS, which grows"}
+
+
+def _settings(
+    context: typer.Context, start: NetworkSettings, config: str, changes: Sequence[str] | None
+) -> NetworkSettings:
+    """Return the settings of a config and of --set, and then of --steps and --seed."""
+    made = read_settings(start, config, changes or ())
+    return made._replace(**{name: context.params[name] for name in ("steps", "seed") if is_given(context, name)})
+
+
+@app.command("train", cls=_LearningCommand)
 def train(
+    context: typer.Context,
     folders: _Folders,
     *,
     out: Annotated[Path, option("-o --out", "Folder to write; one that exists is continued.", metavar="DIR")] = Path(
@@ -75,10 +117,8 @@ def train(
     ),
     blocks: _Blocks = None,
     channels: _Channels = None,
-    begin: Annotated[
-        Path | None,
-        option("--begin", "Continue training this network, in place of a new one.", metavar="FILE"),
-    ] = None,
+    begin: _Begin = "",
+    config: _Config = "",
     steps: Annotated[int, option("--steps", "Number of steps.", whole(1))] = _DEFAULTS.steps,
     seed: Seed = _DEFAULTS.seed,
     changes: _Changes = None,
@@ -87,52 +127,63 @@ def train(
     """Learn a network from games (needs rlgo[network]).
 
     A tenth of the games is held out to measure by. Run the same command again to continue after an interruption: the
-    result is the same, bit for bit. tensorboard --logdir DIR shows how it goes.
+    result is the same, bit for bit. More --steps, and games that were added, continue, too. tensorboard --logdir DIR
+    shows how it goes.
     """
+    del steps, seed  # see `_settings`
+    for text in changes or ():
+        if text.partition("=")[0].strip() in ONLY_ROUNDS:
+            raise RlgoError(f"--set {text} has no effect here: it needs rlgo network rounds")
+    settings = _settings(context, _DEFAULTS, config, changes)
+
     from rlgo.network.conv_network import load_network
     from train.network.training import TrainingPlan, learn
-    from train.settings import with_overrides
 
-    shape, first = _shape("--begin", begin, blocks, channels), None if begin is None else load_network(begin)
-    settings = with_overrides(NetworkSettings(steps, seed=seed), changes or ())
+    shape, first = _shape(begin, blocks, channels), load_network(begin) if begin else None
     file = out / "network.npz"
     with kept_in(file, "the weights so far"):
         network = learn(TrainingPlan(folders, shape, settings, save_every, begin=first), out)
     print(f"{file}: {network}")
 
 
-def _shape(name: str, first: object, blocks: int | None, channels: int | None) -> Shape:
-    """Return the size of a new network. RlgoError if one is asked for beside a first network, given by an option."""
+def _shape(begin: str, blocks: int | None, channels: int | None) -> Shape:
+    """Return the size of a new network. RlgoError if one is asked for beside a network to begin with."""
     from rlgo.network.architecture import Shape
 
     given = [option for option, value in (("--blocks", blocks), ("--channels", channels)) if value is not None]
-    if first and given:
-        raise RlgoError(f"{name} cannot be combined with {given[0]}: a network keeps its size")
+    if begin and given:
+        raise RlgoError(f"--begin cannot be combined with {given[0]}: a network keeps its size")
     shape = Shape()
     return shape._replace(blocks=blocks or shape.blocks, channels=channels or shape.channels)
 
 
-@app.command("rounds", cls=SettingsCommand)
+@app.command("rounds", cls=_RoundsCommand)
 def rounds(
+    context: typer.Context,
     player: Annotated[str, typer.Argument(metavar="PLAYER", help="A tree search, which plays the games.")],
     *,
     games: Annotated[int, option("--games", "Games of a round.", whole(1))],
     most: Annotated[int, option("--rounds", "Rounds at most.", whole(1))] = 4,
-    begin: Annotated[
-        list[Path] | None, option("--begin", "Folders of games in place of those of the first round.", metavar="DIR")
+    first_games: Annotated[
+        list[Path] | None,
+        option("--first-games", "Folders of games in place of those of the first round.", metavar="DIR"),
     ] = None,
-    network: Annotated[
-        str, option("--network", "The network of the first round, a file or the name of a shipped one.", metavar="FILE")
-    ] = "",
-    newest: Annotated[int, option("--newest", "Rounds whose games are learned.", whole(1))] = 3,
+    begin: _Begin = "",
     matched: Annotated[str, option("--matched", "The player of the matches.", metavar="PLAYER")] = "rlgo,sims=400",
     opponent: _Opponent = "",
-    match_games: Annotated[int, option("--match-games", "Games of each match.", whole(2))] = 200,
+    match_games: Annotated[int, option("--match-games", "Games of each match; 0: no matches.", whole(0))] = 200,
+    gate: Annotated[
+        bool, option("--gate", "Play games with a network only if it wins half of its match at equal simulations.")
+    ] = False,
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
+    komi_spread: Annotated[
+        float, option("--komi-spread", "Standard deviation of komi between games.", NonNegative, metavar="POINTS")
+    ] = 0.0,
     opening_plies: Annotated[int, option("--opening-plies", "Random moves at the start of each game.", whole(0))] = 4,
     blocks: _Blocks = None,
     channels: _Channels = None,
+    config: _Config = "",
     steps: Annotated[int, option("--steps", "Steps of learning in a round.", whole(1))] = _DEFAULTS.steps,
     seed: Seed = _DEFAULTS.seed,
     changes: _Changes = None,
@@ -145,23 +196,27 @@ def rounds(
 ) -> None:
     """Play games, learn a network from them, and play on with it, again and again (needs rlgo[network]).
 
-    The first round plays without a network, or with --network. After each round, the network plays a match against the
-    one before at equal simulations, and one against the player without a network, or --opponent, at equal time. Two
-    rounds in a row that add less than 20 Elo are the last ones. Run the same command again to continue after an
-    interruption.
+    The first round plays without a network, or with --begin. Learning goes on from round to round. After each round,
+    the network plays a match against the one that played its games at equal simulations, and one against the player
+    without a network, or --opponent, at equal time. Two rounds in a row that add less than 20 Elo are the last ones.
+    Run the same command again to continue after an interruption, or with more --rounds, --games or --steps.
     """
+    del steps, seed  # see `_settings`
     check_writable(json_file)
+    settings = _settings(context, OF_ROUNDS, config, changes)
+    if settings.reuse and is_given(context, "steps"):
+        raise RlgoError(f"--steps cannot be combined with reuse = {settings.reuse:g}, from which the steps follow")
+    if begin and Path(begin).is_dir():
+        raise RlgoError(f"--begin {begin}: expected a network; folders of games to begin with are --first-games DIR")
 
     from train.network.rounds import RoundsPlan, rounds_table, run_rounds, to_json
-    from train.settings import with_overrides
 
     plan = RoundsPlan(
-        player, games, most, matched, match_games, opponent, network, newest, size, komi, opening_plies, seed,
-        _shape("--network", network, blocks, channels),
-        with_overrides(NetworkSettings(steps, seed=seed), changes or ()),
+        player, games, most, matched, match_games, gate, opponent, begin, size, komi, komi_spread, opening_plies,
+        settings.seed, _shape(begin, blocks, channels), settings,
     )  # fmt: skip
     with kept_in(out, "the rounds so far"):
-        found = run_rounds(plan, out, begin or (), jobs, cluster)
+        found = run_rounds(plan, out, first_games or (), jobs, cluster)
     print(rounds_table(found))
     write_json(json_file, [to_json(r) for r in found])
 

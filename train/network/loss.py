@@ -6,6 +6,7 @@ test compares the two.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -155,12 +156,34 @@ class State(NamedTuple):
     moments: Any
 
 
+def schedule_of(settings: NetworkSettings) -> optax.Schedule:
+    """Return the step size by the number of steps made before."""
+    s = settings
+    after = optax.constant_schedule(s.alpha)
+    if s.schedule == "cosine":
+        span = (s.schedule_steps or s.steps) - s.warm_up
+        after = optax.cosine_decay_schedule(s.alpha, max(1, span), s.alpha_final / s.alpha)
+    elif s.schedule == "steps":
+        after = optax.piecewise_constant_schedule(s.alpha, {n - s.warm_up: s.fall for n in s.falls})
+    if not s.warm_up:
+        return after
+    rising = optax.linear_schedule(s.alpha / s.warm_up, s.alpha, s.warm_up - 1)
+    return optax.join_schedules([rising, after], [s.warm_up])
+
+
+def kept_of(averaging: float, t: jax.Array | int) -> jax.Array:
+    """Return the part of the averaged weights that is kept behind t steps.
+
+    It grows, so that little of the first weights is left, however few steps there are.
+    """
+    return jnp.minimum(averaging, (1 + t) / (10 + t))
+
+
 def optimiser(settings: NetworkSettings) -> optax.GradientTransformation:
-    """Return AdamW (Loshchilov & Hutter 2019), whose step size rises at first, and then falls with a cosine."""
-    warm_up = max(1, settings.steps // 20)
-    schedule = optax.warmup_cosine_decay_schedule(0.0, settings.alpha, warm_up, max(settings.steps, warm_up + 1))
+    """Return AdamW (Loshchilov & Hutter 2019), for gradients that are not too long."""
     return optax.chain(
-        optax.clip_by_global_norm(settings.clip), optax.adamw(schedule, weight_decay=settings.weight_decay)
+        optax.clip_by_global_norm(settings.clip),
+        optax.adamw(schedule_of(settings), weight_decay=settings.weight_decay),
     )
 
 
@@ -170,19 +193,36 @@ def first_state(parameters: Parameters, settings: NetworkSettings) -> State:
     return State(w, w, optimiser(settings).init(w))
 
 
+def compiled_for(settings: NetworkSettings) -> NetworkSettings:
+    """Return the settings without the number of steps if none depends on it: rounds need not compile again."""
+    return settings if settings.schedule == "cosine" and not settings.schedule_steps else settings._replace(steps=1)
+
+
+@functools.cache
 def make_step(settings: NetworkSettings) -> Callable[..., tuple[State, dict[str, jax.Array]]]:
-    """Return the function that makes a step: (state, planes, targets) to the next state, and the parts of the loss."""
+    """Return the function that makes a step.
+
+    It takes the state, the number of steps before, planes and targets, and returns the next state, and numbers to log:
+    the loss and its parts, and the length of the gradient.
+    """
     rule = optimiser(settings)
 
     @jax.jit
-    def step(state: State, planes: jax.Array, targets: Targets) -> tuple[State, dict[str, jax.Array]]:
+    def step(state: State, t: jax.Array, planes: jax.Array, targets: Targets) -> tuple[State, dict[str, jax.Array]]:
         gradients, parts = jax.grad(loss, has_aux=True)(state.parameters, planes, targets, settings)
         changes, moments = rule.update(gradients, state.moments, state.parameters)
         parameters = optax.apply_updates(state.parameters, changes)
-        averaged = optax.incremental_update(parameters, state.averaged, 1.0 - settings.averaging)
-        return State(parameters, averaged, moments), parts
+        averaged = optax.incremental_update(parameters, state.averaged, 1 - kept_of(settings.averaging, t))
+        numbers = {f"loss/{name}": part for name, part in parts.items()}
+        return State(parameters, averaged, moments), numbers | {"learning/gradient": optax.global_norm(gradients)}
 
     return step
+
+
+@functools.cache
+def make_losses(settings: NetworkSettings) -> Callable[..., dict[str, jax.Array]]:
+    """Return the function of weights, planes and targets that computes the loss and its parts."""
+    return jax.jit(lambda w, planes, targets: loss(w, planes, targets, settings)[1])
 
 
 def arrays_of(state: State) -> dict[str, np.ndarray]:

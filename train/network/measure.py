@@ -5,6 +5,7 @@ Start reading at `measure`. It needs no JAX: the network is the compiled one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -42,10 +43,11 @@ class Measures(NamedTuple):
     score_error: float
     owner_right: float
 
-    def numbers(self) -> dict[str, float]:
-        """Return all numbers by name."""
+    def numbers(self) -> dict[str, float | None]:
+        """Return all numbers by name; None, as JSON has no NaN, where nothing is known."""
         numbers = {name: float(x) for name, x in self._asdict().items() if name != "top"}
-        return numbers | {"top_1": self.top[0], "top_5": self.top[1]}
+        numbers |= {"top_1": self.top[0], "top_5": self.top[1]}
+        return {name: x if math.isfinite(x) else None for name, x in numbers.items()}
 
 
 def measure(network: ConvNetwork, data: GameData, most: int | None = None) -> Measures:

@@ -1,31 +1,51 @@
 """Rounds of training: a search plays games, a network learns from them, and the search plays on with the network.
 
-Start reading at `run_rounds`. Its folder holds, for each round k from 1,
+Start reading at `run_rounds`. Its folder holds
 
-    round-k/games/        played with the network of round k - 1; in the first round, with `RoundsPlan.network`
-    round-k/network/      the network of the round before, trained further on the games of the latest (`training.py`)
-    round-k/sims.jsonl    a match against the player of the round before, at equal simulations
+    plan.json             what determines the rounds
+    learning/             learning, which goes on from round to round (`training.py`)
+    round-0/network.npz   the network to begin with, if any
+
+and for each round k from 1
+
+    round-k/games/        played with the network of round k - 1, or with the last one that passed (`RoundsPlan.gate`)
+    round-k/network.npz   the network that learned from the latest games so far, as many as the window has
+    round-k/learned.json  numbers about both, written once the round has learned
+    round-k/sims.jsonl    a match against the network that played the games, at equal simulations
     round-k/time.jsonl    a match against `RoundsPlan.opponent`, at equal time
 
 Each part continues where it was interrupted, even by ``kill -9``: games and matches keep what is finished, and training
-continues from its last state. So nothing is played or learned twice, or lost.
+continues from its last state. So nothing is played or learned twice, or lost. Paths in it are relative to the folder,
+in which players are therefore made: it may be moved, and named in any way.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
-from rlgo.base.files import check_folder, make_folder, write_atomically
+from rlgo.base.files import check_folder, make_folder, read_text, user_path, write_atomically
 from rlgo.base.resources import NO_NETWORK
-from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, BoardSize, Count, CountOr0, Komi, PairedGames, SeedNumber
-from rlgo.learning.collection import read_collection
+from rlgo.base.settings import (
+    DEFAULT_KOMI,
+    DEFAULT_SIZE,
+    BoardSize,
+    Count,
+    CountOr0,
+    EvenCount,
+    Komi,
+    NonNegative,
+    SeedNumber,
+)
+from rlgo.learning.collection import learned_positions, read_collection
 from rlgo.network.architecture import Shape
-from rlgo.network.conv_network import load_network
+from rlgo.network.conv_network import ConvNetwork, load_network
 from train import console
 from train.arena.elo import elo_from_share
 from train.arena.equal_time import check_equal_time
@@ -33,13 +53,14 @@ from train.arena.match import MatchResult, play_match
 from train.arena.openings import BALANCED, TUNING, default_openings
 from train.games.collect import GamesPlan, play_games
 from train.locks import only_writer
-from train.network.measure import Measures, measure
-from train.network.settings import NetworkSettings
-from train.network.training import Pool, TrainingPlan, learn
+from train.network.measure import measure
+from train.network.settings import OF_ROUNDS, NetworkSettings
+from train.network.training import Pool, TrainingPlan, check_same, digest_of, learn
 from train.players.spec import parse_spec
-from train.settings import split_spec
+from train.settings import read_spec_value, spec_value, split_spec
 
 _LITTLE = 20.0  # Elo: two rounds in a row that add less are the last ones
+_GROWING = ("games", "match_games", "first_games", "steps")  # what may be more when rounds continue
 
 
 class RoundsPlan(NamedTuple):
@@ -49,16 +70,44 @@ class RoundsPlan(NamedTuple):
     games: Count  # of a round
     rounds: Count = 4  # at most
     matched: str = "rlgo,sims=400"  # the spec that plays matches, with simulations
-    match_games: PairedGames = 200
+    match_games: EvenCount = 200  # 0: no matches
+    gate: bool = False  # a network plays games only if it wins half of its match at equal simulations
     opponent: str = ""  # the spec it meets at equal time; by default, its own without a network
-    network: str = ""  # file or shipped name of what the first round plays with; "": nothing
-    newest: Count = 3  # rounds whose games are learned
+    begin: str = ""  # file or shipped name of the network to begin with; "": none
     size: BoardSize = DEFAULT_SIZE
     komi: Komi = DEFAULT_KOMI
+    komi_spread: NonNegative = 0.0  # see `GamesPlan`
     opening_plies: CountOr0 = 4
     seed: SeedNumber = 1
     shape: Shape = Shape()
-    settings: NetworkSettings = NetworkSettings()
+    settings: NetworkSettings = OF_ROUNDS
+
+    def combine(self) -> None:
+        """Refuse a gate without matches, and a schedule whose end is not known."""
+        if self.gate and not self.match_games:
+            raise RlgoError("gate cannot be combined with match_games = 0: a match decides")
+        if self.settings.schedule == "cosine" and not self.settings.schedule_steps:
+            raise RlgoError('schedule = "cosine" in rounds: expected schedule_steps, the steps of all rounds')
+
+
+class Learned(NamedTuple):
+    """What a round learned.
+
+    Attributes
+    ----------
+    games : the number of games of the round
+    new : how many of their positions are for learning
+    seen, window : positions of all rounds so far, and how many of the latest are learned
+    step : the number of steps of all rounds so far
+    measures : `Measures` of the network, on held-out games of the rounds' board size; None without any
+    """
+
+    games: int
+    new: int
+    seen: int
+    window: int
+    step: int
+    measures: dict[str, float | None] | None
 
 
 class Round(NamedTuple):
@@ -67,21 +116,19 @@ class Round(NamedTuple):
     Attributes
     ----------
     number : from 1
-    games : the number of games of the round
-    measures : of the network, on held-out games of the rounds' board size; None without any
-    at_sims, at_time : the matches
+    learned : what it learned
+    at_sims, at_time : the matches; None without any
     """
 
     number: int
-    games: int
-    measures: Measures | None
-    at_sims: MatchResult
-    at_time: MatchResult
+    learned: Learned
+    at_sims: MatchResult | None
+    at_time: MatchResult | None
 
 
 def with_network(spec: str, network: str) -> str:
     """Return the spec of a player with a network, a file or the name of a shipped one; without any for ""."""
-    return f"{spec},network={network or NO_NETWORK}"
+    return f"{spec},network={spec_value(network or NO_NETWORK)}"
 
 
 def without_simulations(spec: str) -> str:
@@ -94,13 +141,18 @@ def without_simulations(spec: str) -> str:
 
 
 def run_rounds(
-    plan: RoundsPlan, folder: Path, begin: Sequence[Path] = (), jobs: int = 1, cluster: str = "", progress: bool = True
+    plan: RoundsPlan,
+    folder: Path,
+    first_games: Sequence[Path] = (),
+    jobs: int = 1,
+    cluster: str = "",
+    progress: bool = True,
 ) -> list[Round]:
     """Run rounds until two in a row add less than 20 Elo, at most `plan.rounds`; or continue them.
 
     Parameters
     ----------
-    begin : folders of games in place of those of the first round
+    first_games : folders of games in place of those of the first round
     jobs, cluster : where games are played, see `arena.pool.make_pool`; networks learn, and matches play, here
 
     Raises
@@ -110,32 +162,56 @@ def run_rounds(
     """
     # Refused before games are played:
     plan = validated(plan)
+    first = load_network(plan.begin) if plan.begin else None
     without_simulations(plan.matched)
     for spec in (plan.player, plan.matched):
         if "network" in {part.partition("=")[0].strip() for part in split_spec(spec)}:
             raise RlgoError(f"player {spec}: expected one without network, which changes from round to round")
-        parse_spec(with_network(spec, plan.network))
+        parse_spec(with_network(spec, plan.begin))
     check_equal_time(plan.matched, _opponent_of(plan))
+    if first is not None:
+        plan = plan._replace(shape=first.shape)
+    record = {**plan.settings.by_key(), **plan.shape._asdict(), **plan._asdict()}
+    for key in ("rounds", "settings", "shape"):
+        del record[key]
+    record["begin"] = None if first is None else digest_of(first)
+    record["first_games"] = sum(len(read_collection([path])) for path in first_games)
     check_folder(folder, "--out")
     make_folder(folder)
-    with only_writer(folder):
-        _check_plan(folder / "plan.json", plan, begin)
+    plan = plan._replace(**{name: _from_anywhere(getattr(plan, name)) for name in ("player", "matched", "opponent")})
+    begun = [path.resolve() for path in first_games]
+    with only_writer(folder), contextlib.chdir(folder):
+        _keep_plan(Path("plan.json"), record)
+        if first is not None and not _network_of(0).is_file():
+            make_folder(_network_of(0).parent)
+            first.save(_network_of(0))
         rounds: list[Round] = []
-        while len(rounds) < plan.rounds and not is_enough([r.at_sims for r in rounds]):
-            rounds.append(_run_round(plan, folder, len(rounds) + 1, begin, jobs, cluster, progress))
+        while len(rounds) < plan.rounds and not is_enough([r.at_sims for r in rounds if r.at_sims is not None]):
+            rounds.append(_run_round(plan, rounds, first, begun, jobs, cluster, progress))
             if progress:
                 console.message(rounds_table(rounds))
         return rounds
 
 
-def _check_plan(path: Path, plan: RoundsPlan, begin: Sequence[Path]) -> None:
-    """Keep the plan; RlgoError if the folder has another one. More rounds are the same plan."""
-    record = {**plan._asdict(), "shape": plan.shape._asdict(), "settings": plan.settings._asdict()}
-    del record["rounds"]
-    text = json.dumps({**record, "begin": [str(path) for path in begin]}, indent=1)
-    if path.is_file() and path.read_text() != text:
-        raise RlgoError(f"{path}: another plan: expected a new --out")
-    write_atomically(path, text.encode())
+def _keep_plan(path: Path, record: dict[str, Any]) -> None:
+    """Keep the plan of the rounds; RlgoError if the folder has another one. More rounds are the same plan."""
+    if path.is_file():
+        try:
+            was = dict(json.loads(read_text(path)))
+        except (ValueError, TypeError):
+            raise RlgoError(f"{path}: damaged: expected the plan of rounds, or a new --out") from None
+        check_same(path, was, record, _GROWING)
+    write_atomically(path, json.dumps(record, indent=1).encode())
+
+
+def _from_anywhere(spec: str) -> str:
+    """Return a spec whose values that are files are found from every working directory."""
+    parts = []
+    for part in split_spec(spec):
+        key, equals, value = part.partition("=")
+        file = user_path(read_spec_value(value.strip()))
+        parts.append(f"{key}={spec_value(file.resolve())}" if equals and os.path.isfile(file) else part)
+    return ",".join(parts)
 
 
 def is_enough(matches: Sequence[MatchResult]) -> bool:
@@ -143,27 +219,67 @@ def is_enough(matches: Sequence[MatchResult]) -> bool:
     return len(matches) > 1 and all(elo_from_share(m.win_rate) < _LITTLE for m in matches[-2:])
 
 
+def has_passed(plan: RoundsPlan, r: Round) -> bool:
+    """Return whether games are played with the network of a round: if the plan has a gate, it has lost no match."""
+    return not plan.gate or r.at_sims is None or r.at_sims.win_rate >= 0.5
+
+
 def _run_round(
-    plan: RoundsPlan, folder: Path, k: int, begin: Sequence[Path], jobs: int, cluster: str, progress: bool
+    plan: RoundsPlan,
+    before: Sequence[Round],
+    first: ConvNetwork | None,
+    first_games: Sequence[Path],
+    jobs: int,
+    cluster: str,
+    progress: bool,
 ) -> Round:
-    here, before = folder / f"round-{k}", str(_network_of(folder, k - 1)) if k > 1 else plan.network
-    make_folder(here)
-    played = _games_of(folder, k, begin)
-    if k > 1 or not begin:
-        games = GamesPlan(
-            with_network(plan.player, before), plan.games, plan.size, plan.komi, plan.seed + k, plan.opening_plies
-        )
-        play_games(games, played[0], jobs=jobs, cluster=cluster, progress=progress)
-    sources = [source for j in range(max(1, k - plan.newest + 1), k + 1) for source in _games_of(folder, j, begin)]
-    first = load_network(before) if before else None
-    learn(TrainingPlan(sources, plan.shape, plan.settings, begin=first), here / "network", progress)
-    network = _network_of(folder, k)
+    k = len(before) + 1
+    passed = next((r.number for r in reversed(before) if has_passed(plan, r)), 0)
+    playing = str(_network_of(passed)) if passed or first is not None else ""
+    played, file = [_games_of(j, first_games) for j in range(1, k + 1)], Path(f"round-{k}", "learned.json")
+    make_folder(file.parent)
+    if not file.is_file():
+        if k > 1 or not first_games:
+            games = GamesPlan(
+                with_network(plan.player, playing), plan.games, size=plan.size, komi=plan.komi, seed=plan.seed + k,
+                opening_plies=plan.opening_plies, komi_spread=plan.komi_spread,
+            )  # fmt: skip
+            play_games(games, played[-1][0], jobs=jobs, cluster=cluster, progress=progress)
+        learned = _learn(plan, [r.learned for r in before], first, played, progress)
+        write_atomically(file, json.dumps(learned._asdict(), indent=1).encode())
+    learned = Learned(**json.loads(read_text(file)))
+    if not plan.match_games:
+        return Round(k, learned, None, None)
+    new, old = with_network(plan.matched, str(_network_of(k))), with_network(plan.matched, playing)
+    at_sims = _match(plan, new, old, file.with_name("sims.jsonl"), progress)
+    return Round(k, learned, at_sims, _match(plan, new, _opponent_of(plan), file.with_name("time.jsonl"), progress))
+
+
+def _learn(
+    plan: RoundsPlan, before: Sequence[Learned], first: ConvNetwork | None, played: list[list[Path]], progress: bool
+) -> Learned:
+    """Learn on, from the games of all rounds so far that are in the window, and write the network of the round.
+
+    played : the folders of games of each round
+    """
+    k, s = len(played), plan.settings
+    collections = [read_collection([folder]) for folder in played[-1]]
+    new = sum(int(learned_positions(games.arrays).sum()) for games in collections)
+    positions = [*(r.new for r in before), new]
+    seen, window = sum(positions), s.window_of(sum(positions))
+    oldest = k - 1
+    while oldest and sum(positions[oldest:]) < window:
+        oldest -= 1
+    sources = [folder for folders in played[oldest:] for folder in folders]
+    steps = max(1, round(new * s.reuse / s.batch)) if s.reuse else s.steps
+    step = (before[-1].step if before else 0) + steps
+    settings = s._replace(steps=step)
+    learning = TrainingPlan(sources, plan.shape, settings, begin=first, window=max(1, window), seen=seen)
+    network = learn(learning, Path("learning"), progress)
+    network.save(_network_of(k))
     data = Pool(sources, held_out=True).sizes.get(plan.size)
-    new, old = with_network(plan.matched, str(network)), with_network(plan.matched, before)
-    at_sims = _match(plan, new, old, here, "sims", progress)
-    at_time = _match(plan, new, _opponent_of(plan), here, "time", progress)
-    measures = None if data is None else measure(load_network(network), data)
-    return Round(k, sum(len(read_collection([path])) for path in played), measures, at_sims, at_time)
+    measures = None if data is None else measure(network, data).numbers()
+    return Learned(sum(map(len, collections)), new, seen, window, step, measures)
 
 
 def _opponent_of(plan: RoundsPlan) -> str:
@@ -171,20 +287,20 @@ def _opponent_of(plan: RoundsPlan) -> str:
     return plan.opponent or with_network(without_simulations(plan.matched), "")
 
 
-def _network_of(folder: Path, k: int) -> Path:
-    return folder / f"round-{k}" / "network" / "network.npz"
+def _network_of(k: int) -> Path:
+    return Path(f"round-{k}", "network.npz")
 
 
-def _games_of(folder: Path, k: int, begin: Sequence[Path]) -> list[Path]:
-    return list(begin) if k == 1 and begin else [folder / f"round-{k}" / "games"]
+def _games_of(k: int, first_games: Sequence[Path]) -> list[Path]:
+    return list(first_games) if k == 1 and first_games else [Path(f"round-{k}", "games")]
 
 
-def _match(plan: RoundsPlan, a: str, b: str, here: Path, kind: str, progress: bool) -> MatchResult:
+def _match(plan: RoundsPlan, a: str, b: str, path: Path, progress: bool) -> MatchResult:
     """Play a match, or the rest of it. Its openings are those of all rounds, so that rounds can be compared."""
     result = play_match(
         a, b, plan.match_games, size=plan.size, komi=plan.komi, seed=plan.seed,
         openings=TUNING if default_openings(plan.size, plan.komi) == BALANCED else f"random:{plan.opening_plies}",
-        equal_time=kind == "time", results=here / f"{kind}.jsonl", progress=progress,
+        equal_time=path.stem == "time", results=path, progress=progress,
     )  # fmt: skip
     if result.interrupted:
         raise KeyboardInterrupt
@@ -192,16 +308,17 @@ def _match(plan: RoundsPlan, a: str, b: str, here: Path, kind: str, progress: bo
 
 
 def rounds_table(rounds: Sequence[Round]) -> str:
-    """Lay out rounds as a table: their games, measures and matches."""
-    header = ["round", "games", "value", "top 1", "Elo at equal simulations", "won at equal time"]
-    rows = [
-        [
-            str(r.number), f"{r.games:,}",
-            *(["-", "-"] if r.measures is None else [f"{r.measures.value_loss:.3f}", f"{r.measures.top[0]:.1%}"]),
-            _elo(r.at_sims), "{:.1%} ({:.1%} to {:.1%})".format(r.at_time.win_rate, *r.at_time.ci95),
-        ]
-        for r in rounds
-    ]  # fmt: skip
+    """Lay out rounds as a table: what they learned, and their matches."""
+    header = ["round", "games", "window", "steps", "value", "top 1", "Elo at equal simulations", "won at equal time"]
+    rows = []
+    for number, learned, at_sims, at_time in rounds:
+        value, top = (None if learned.measures is None else learned.measures[x] for x in ("value_loss", "top_1"))
+        rows.append([
+            str(number), f"{learned.games:,}", f"{learned.window:,}", f"{learned.step:,}",
+            "-" if value is None else f"{value:.3f}", "-" if top is None else f"{top:.1%}",
+            "-" if at_sims is None else _elo(at_sims),
+            "-" if at_time is None else "{:.1%} ({:.1%} to {:.1%})".format(at_time.win_rate, *at_time.ci95),
+        ])  # fmt: skip
     return console.table(header, rows, align="r" * len(header))
 
 
@@ -213,8 +330,7 @@ def to_json(r: Round) -> dict[str, Any]:
     """Return a round as plain data."""
     return {
         "round": r.number,
-        "games": r.games,
-        "measures": None if r.measures is None else r.measures.numbers(),
-        "at_sims": r.at_sims.to_json(),
-        "at_time": r.at_time.to_json(),
+        **r.learned._asdict(),
+        "at_sims": None if r.at_sims is None else r.at_sims.to_json(),
+        "at_time": None if r.at_time is None else r.at_time.to_json(),
     }

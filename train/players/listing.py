@@ -29,6 +29,7 @@ _KINDS = {  # the folders of shipped configs, and the command for each
     "tournaments": ("Tournaments", "rlgo tournament NAME"),
     "experiments": ("Experiments", "rlgo experiment run NAME"),
     "players": ("Players", "rlgo gtp --player NAME.toml"),
+    "network": ("Learning of networks", "rlgo network train DIR... --config NAME"),
 }
 
 _KIND_BY_KEY = {
@@ -36,6 +37,7 @@ _KIND_BY_KEY = {
     "sweep": "sweeps",
     "experiment": "experiments",
     "player": "players",
+    "network": "network",
 }
 
 

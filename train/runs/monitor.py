@@ -11,7 +11,7 @@ import json
 import os
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -131,8 +131,14 @@ class Monitor:
 
         self._write(summary.text(name, content), 0)
 
-    def hparams(self, values: Mapping[str, Any], is_finished: bool) -> None:
-        """Write the run's line in TensorBoard's table of runs: its settings, next to the last values of `METRICS`.
+    def hparams(
+        self,
+        values: Mapping[str, Any],
+        is_finished: bool,
+        columns: Sequence[str] = COLUMNS,
+        metrics: Sequence[str] = METRICS,
+    ) -> None:
+        """Write the run's line in TensorBoard's table of runs: its settings, next to the last values of `metrics`.
 
         It has its own file, which is replaced as a whole: TensorBoard keeps the first line it finds, and a run that is
         resumed may get more games. The file's name comes first, because TensorBoard reads files by name and does not
@@ -142,7 +148,7 @@ class Monitor:
 
         now = time.time()
         events = [Event(wall_time=now, file_version="brain.Event:2")]
-        events += [Event(wall_time=now, summary=summary) for summary in _hparams(values, is_finished)]
+        events += [Event(wall_time=now, summary=summary) for summary in _hparams(values, is_finished, columns, metrics)]
         data = b"".join(_record(event.SerializeToString()) for event in events)
         write_atomically(self._folder / "config.tfevents", data)
 
@@ -181,11 +187,11 @@ def _record(data: bytes) -> bytes:
     return length + struct.pack("<I", masked_crc32c(length)) + data + struct.pack("<I", masked_crc32c(data))
 
 
-def _hparams(values: Mapping[str, Any], is_finished: bool) -> list[Any]:
+def _hparams(values: Mapping[str, Any], is_finished: bool, columns: Sequence[str], metrics: Sequence[str]) -> list[Any]:
     """Make the summaries of TensorBoard's plugin "hparams": columns of all runs, settings of this one, and its end."""
     from tensorboardX import summary
 
-    ordered = {**{key: values[key] for key in COLUMNS}, **values}
+    ordered = {**{key: values[key] for key in columns}, **values}
     shown = {key: value if isinstance(value, int | float) else str(value) for key, value in ordered.items()}
-    experiment, start, end = summary.hparams(shown, dict.fromkeys(METRICS))
+    experiment, start, end = summary.hparams(shown, dict.fromkeys(metrics))
     return [experiment, start, *([end] if is_finished else [])]

@@ -17,7 +17,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.game import Game
 from rlgo.learning.batches import Batch, GameData, read_games
-from rlgo.learning.collection import FORMAT, is_held_out, read_collection, shard_paths
+from rlgo.learning.collection import FORMAT, is_held_out, learned_positions, read_collection, shard_paths
 from train.arena.referee import Opinion
 from train.games.shards import TrainingGame, open_folder, pack
 
@@ -200,9 +200,20 @@ def test_what_is_held_out_is_not_learned(folder: Path) -> None:
 
 def test_the_later_folder_has_the_newer_games(tmp_path: Path) -> None:
     """Although their numbers begin at 1 again."""
-    old, new = fill(tmp_path / "old", GAMES[:4]), fill(tmp_path / "new", [random_game(n, 90 + n) for n in (1, 2)])
-    assert read_games([old, new], held_out=None, newest=2).n_games == 2
-    assert set(read_games([old, new], held_out=None, newest=3)._numbers) == {1, 2, 4}
+    both = [random_game(n, 90 + n) for n in (1, 4)]
+    assert not is_held_out(np.array([g.id for g in [*both, GAMES[3]]], np.uint64)).any()
+    old, new = fill(tmp_path / "old", GAMES[:4]), fill(tmp_path / "new", both)
+    assert read_games([old, new], held_out=None, window=1).n_games == 1
+    games = read_collection([old, new])
+    latest = int(learned_positions(games.arrays)[games.folder == 1].sum())
+    for window, expected in ((latest, [1, 4]), (latest + 1, [1, 4, 4])):
+        assert sorted(read_games([old, new], held_out=None, window=window)._numbers) == expected
+
+
+def test_positions_to_learn_are_counted(folder: Path) -> None:
+    counts = learned_positions(read_collection([folder]).arrays)
+    assert counts.sum() == len(read_games(folder))
+    assert (counts == 0).sum() == read_games(folder, held_out=True).n_games
 
 
 def test_shards_of_the_first_version_are_read(tmp_path: Path) -> None:
@@ -242,16 +253,17 @@ def test_a_damaged_game_is_named(tmp_path: Path) -> None:
         ({"folders": "nowhere"}, "nowhere: expected a folder of games"),
         ({"kinds": "pictures"}, "kinds = 'pictures': expected one of alphago_zero"),
         ({"held_out": "no"}, "held_out = 'no': expected True or False"),
-        ({"newest": 0}, "newest = 0: expected an integer from 1"),
+        ({"window": 0}, "window = 0: expected an integer from 1"),
         ({"dtype": "float64"}, "dtype = float64: expected float32 or uint8"),
         ({"kinds": "komi", "dtype": "uint8"}, "kinds = komi cannot be combined with dtype = uint8"),
-        ({"newest": 1}, "5 games: no position for learning: expected more games"),
     ],
 )
 def test_what_cannot_be_read(options: dict[str, Any], message: str, tmp_path: Path) -> None:
     path = fill(tmp_path / "games", [*GAMES[:4], held_out_game(5)])
     with pytest.raises(RlgoError, match=message):
         read_games(**{"folders": path, **options})
+    with pytest.raises(RlgoError, match="1 games: no position for learning: expected more games"):
+        read_games(fill(tmp_path / "held_out", [held_out_game(5)]))
 
 
 @pytest.mark.parametrize(

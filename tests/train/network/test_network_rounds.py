@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,18 +11,20 @@ import numpy as np
 import pytest
 
 from rlgo.base.errors import RlgoError
-from rlgo.learning.collection import read_collection
+from rlgo.learning.collection import learned_positions, read_collection
 from rlgo.network.architecture import Shape
 from rlgo.network.conv_network import ConvNetwork, load_network
 from train.cli.main import main
-from train.network import rounds
-from train.network.rounds import RoundsPlan, is_enough, run_rounds, without_simulations
-from train.network.settings import NetworkSettings
+from train.games.collect import GamesPlan, play_games
+from train.network import rounds, training
+from train.network.rounds import RoundsPlan, _from_anywhere, is_enough, run_rounds, without_simulations
+from train.network.settings import OF_ROUNDS
+from train.network.training import TrainingPlan, learn
 
 pytest.importorskip("jax")
 PLAN = RoundsPlan(
-    "mc_rave,sims=20,memory_mb=1", 6, rounds=2, matched="mc_rave,sims=10,memory_mb=1", match_games=2, newest=1, size=5,
-    opening_plies=2, shape=Shape(1, 8, 8, 8), settings=NetworkSettings(steps=2, batch=8),
+    "mc_rave,sims=20,memory_mb=1", 6, rounds=2, matched="mc_rave,sims=10,memory_mb=1", match_games=2, size=5,
+    opening_plies=2, shape=Shape(1, 8, 8, 8), settings=OF_ROUNDS._replace(steps=2, batch=8, warm_up=0),
 )  # fmt: skip
 
 
@@ -29,50 +32,175 @@ def recipes(folder: Path) -> list[str]:
     return [read_collection([folder / f"round-{k}" / "games"]).recipes[0]["player"] for k in (1, 2)]
 
 
-def test_each_round_plays_with_the_network_of_the_one_before(tmp_path, monkeypatch, capsys):
-    """The first is interrupted while it plays its match; nothing is played or learned twice."""
-    calls = []
+@pytest.fixture
+def matches(monkeypatch):
+    """The matches that were played, and their win rates, the last of which goes on; None: interrupted."""
+    played, rates = [], [0.6]
 
     def play_match(*arguments, **options):  # noqa: ARG001  # as the real one
-        calls.append(arguments[:2])
-        return SimpleNamespace(interrupted=len(calls) == 1, win_rate=0.6)
+        played.append(arguments[:2])
+        rate = rates.pop(0) if len(rates) > 1 else rates[0]
+        return SimpleNamespace(interrupted=rate is None, win_rate=rate, ci95=(0.4, 0.8))
 
     monkeypatch.setattr(rounds, "play_match", play_match)
+    return SimpleNamespace(played=played, rates=rates)
+
+
+def test_each_round_plays_with_the_network_of_the_one_before(tmp_path, monkeypatch, capsys, matches):
+    """The first is interrupted while it plays its match; nothing is played or learned twice, although it moves."""
+    matches.rates[:] = [None, 0.6]
     with pytest.raises(KeyboardInterrupt):
-        run_rounds(PLAN, tmp_path, progress=False)
-    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "round-1").rglob("*.npz")}
-    assert len(written) == 3  # games, the state of learning, and the network
-    found = run_rounds(PLAN, tmp_path, progress=False)
-    assert {path: path.stat().st_mtime_ns for path in written} == written
-    first = tmp_path / "round-1" / "network" / "network.npz"
-    assert recipes(tmp_path) == [f"{PLAN.player},network={of}" for of in ("none", first)]
-    second = f"{PLAN.matched},network={tmp_path / 'round-2' / 'network' / 'network.npz'}"
-    assert calls[-2:] == [(second, f"{PLAN.matched},network={first}"), (second, "mc_rave,memory_mb=1,network=none")]
-    assert [(r.number, r.games) for r in found] == [(1, 6), (2, 6)]
+        run_rounds(PLAN, tmp_path / "out", progress=False)
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/round-1").rglob("*.npz")}
+    assert len(written) == 2  # games and the network
+    (tmp_path / "out").rename(tmp_path / "moved")
+    monkeypatch.chdir(tmp_path)
+    found = run_rounds(PLAN, Path("moved"), progress=False)
+    assert Path.cwd() == tmp_path
+    moved = {tmp_path / "moved" / path.relative_to(tmp_path / "out"): when for path, when in written.items()}
+    assert {path: path.stat().st_mtime_ns for path in moved} == moved
+    first, second = (f"round-{k}/network.npz" for k in (1, 2))
+    assert recipes(tmp_path / "moved") == [f"{PLAN.player},network={of}" for of in ("none", first)]
+    new = f"{PLAN.matched},network={second}"
+    assert matches.played[-2:] == [(new, f"{PLAN.matched},network={first}"), (new, "mc_rave,memory_mb=1,network=none")]
+    assert [(r.number, r.learned.games, r.learned.step) for r in found] == [(1, 6, 2), (2, 6, 4)]
     assert not capsys.readouterr().out
-    with pytest.raises(RlgoError, match="another plan: expected a new --out"):
-        run_rounds(PLAN._replace(games=7), tmp_path, progress=False)
+    for changed, message in [
+        (PLAN._replace(games=5), "games was 6, not 5: expected the same, or more, or a new --out"),
+        (PLAN._replace(komi_spread=2), "komi_spread was 0.0, not 2.0: expected the same, or a new --out"),
+        (PLAN._replace(settings=PLAN.settings._replace(alpha=0.01)), "alpha was 0.003, not 0.01"),
+    ]:
+        with pytest.raises(RlgoError, match=f"plan.json: {message}"):
+            run_rounds(changed, tmp_path / "moved", progress=False)
 
 
-def test_the_first_round_plays_with_a_network_that_is_there(tmp_path, monkeypatch):
-    calls = []
+def test_learning_goes_on_from_round_to_round(tmp_path):
+    """The moments, the average and the number of the step: as a single run with the same games does."""
+    plan = PLAN._replace(match_games=0, settings=PLAN.settings._replace(steps=3))
+    run_rounds(plan, tmp_path / "out", progress=False)
+    games = [tmp_path / "out" / f"round-{k}/games" for k in (1, 2)]
+    for k in (1, 2):
+        settings = plan.settings._replace(steps=3 * k)
+        single = learn(TrainingPlan(games[:k], PLAN.shape, settings), tmp_path / "single", progress=False)
+        found = load_network(tmp_path / "out" / f"round-{k}/network.npz")
+        for a, b in zip(found.parameters, single.parameters, strict=True):
+            np.testing.assert_array_equal(a, b)
+    lines = [json.loads(line) for line in (tmp_path / "out/learning/metrics.jsonl").read_text().splitlines()]
+    assert sorted({line["step"] for line in lines}) == [3, 6]
 
-    def play_match(*arguments, **options):  # noqa: ARG001  # as the real one
-        calls.append(arguments[:2])
-        return SimpleNamespace(interrupted=False, win_rate=0.6)
 
-    monkeypatch.setattr(rounds, "play_match", play_match)
-    given = tmp_path / "given.npz"
+def test_interrupted_rounds_end_the_same(tmp_path, monkeypatch):
+    """Interrupted before each step, and before and behind each file of their own, and then with more rounds."""
+    plan = PLAN._replace(match_games=0, rounds=3)
+    run_rounds(plan, tmp_path / "whole", progress=False)
+    advance, write, stops = training.Learning.advance, rounds.write_atomically, set()
+
+    def once(name: object) -> None:
+        if name not in stops:
+            stops.add(name)
+            raise KeyboardInterrupt
+
+    def interrupted(self) -> None:
+        once(self.step)
+        advance(self)
+
+    def written(path, data) -> None:
+        once(("before", str(path)))
+        write(path, data)
+        once(("behind", str(path)))
+
+    monkeypatch.setattr(training.Learning, "advance", interrupted)
+    monkeypatch.setattr(rounds, "write_atomically", written)
+    for most in (1, 3):
+        for _ in range(30):
+            with contextlib.suppress(KeyboardInterrupt):
+                found = run_rounds(plan._replace(rounds=most), tmp_path / "parts", progress=False)
+                break
+    assert len(stops) == 2 * (1 + 3) + 6
+    assert [r.number for r in found] == [1, 2, 3]
+    for k in (1, 2, 3):
+        one, two = (load_network(tmp_path / name / f"round-{k}/network.npz") for name in ("whole", "parts"))
+        for a, b in zip(one.parameters, two.parameters, strict=True):
+            np.testing.assert_array_equal(a, b)
+    a, b = ((tmp_path / name / "round-3/learned.json").read_text() for name in ("whole", "parts"))
+    assert a == b
+
+
+def test_steps_follow_from_new_positions_and_the_window_from_all(tmp_path):
+    """With c = 20, alpha = 1 and beta = 0.5, the window is 20 (1 + (seen / 20 - 1) / 2)."""
+    settings = PLAN.settings._replace(reuse=0.5, window=20, window_alpha=1.0, window_beta=0.5)
+    found = [r.learned for r in run_rounds(PLAN._replace(match_games=0, settings=settings), tmp_path, progress=False)]
+    games = [read_collection([tmp_path / f"round-{k}/games"]) for k in (1, 2)]
+    new = [int(learned_positions(g.arrays).sum()) for g in games]
+    assert [r.new for r in found] == new
+    assert [r.seen for r in found] == [new[0], sum(new)]
+    assert [r.window for r in found] == [round(20 + (seen - 20) / 2) for seen in (new[0], sum(new))]
+    steps = [max(1, round(n / 2 / 8)) for n in new]
+    assert [r.step for r in found] == [steps[0], sum(steps)]
+    lines = [json.loads(line) for line in (tmp_path / "learning/metrics.jsonl").read_text().splitlines()]
+    last = [line for line in lines if "positions/window" in line][-1]
+    assert last["positions/seen"] == sum(new)
+    assert found[-1].window <= last["positions/window"] < found[-1].window + 75  # whole games
+
+
+def test_more_games_continue(tmp_path):
+    plan = PLAN._replace(match_games=0, rounds=1)
+    run_rounds(plan, tmp_path, progress=False)
+    found = run_rounds(plan._replace(games=7, rounds=2), tmp_path, progress=False)
+    assert [r.learned.games for r in found] == [6, 7]
+
+
+def test_a_network_that_loses_plays_no_games(tmp_path, matches):
+    """The second of three; the third meets the first again."""
+    matches.rates[:] = [0.6, 0.6, 0.4, 0.6, 0.5]
+    run_rounds(PLAN._replace(gate=True, rounds=3), tmp_path, progress=False)
+    played = [read_collection([tmp_path / f"round-{k}/games"]).recipes[0]["player"] for k in (1, 2, 3)]
+    networks = ["none", "round-1/network.npz", "round-1/network.npz"]
+    assert played == [f"{PLAN.player},network={of}" for of in networks]
+    assert [b for _, b in matches.played[::2]] == [f"{PLAN.matched},network={of}" for of in networks]
+
+
+def test_komi_differs_between_games(tmp_path):
+    run_rounds(PLAN._replace(match_games=0, rounds=1, komi_spread=3.0), tmp_path, progress=False)
+    games = read_collection([tmp_path / "round-1/games"])
+    assert games.recipes[0]["komi_spread"] == 3
+    assert len(set(games.arrays["komi"].tolist())) > 1
+
+
+def test_the_first_round_plays_with_a_network_that_is_there(tmp_path, monkeypatch, matches):
+    given = tmp_path / "gi,ven.npz"
     ConvNetwork.new(PLAN.shape, 3).save(given)
     player = "puct,sims=20,memory_mb=1,network_value=1"  # whose last key needs a network
-    plan = PLAN._replace(player=player, rounds=1, network=str(given), opponent="uct,memory_mb=1")
-    run_rounds(plan, tmp_path / "out", progress=False)
-    learned = tmp_path / "out" / "round-1" / "network" / "network.npz"
-    assert read_collection([tmp_path / "out/round-1/games"]).recipes[0]["player"] == f"{player},network={given}"
-    new = f"{PLAN.matched},network={learned}"
-    assert calls == [(new, f"{PLAN.matched},network={given}"), (new, "uct,memory_mb=1")]
+    monkeypatch.chdir(tmp_path)
+    plan = PLAN._replace(player=player, rounds=1, begin=given.name, opponent="uct,memory_mb=1")
+    run_rounds(plan, Path("out"), progress=False)
+    learned = tmp_path / "out/round-1/network.npz"
+    (recipe,) = read_collection([tmp_path / "out/round-1/games"]).recipes
+    assert recipe["player"] == f"{player},network=round-0/network.npz"
+    new = f"{PLAN.matched},network=round-1/network.npz"
+    assert matches.played == [(new, f"{PLAN.matched},network=round-0/network.npz"), (new, "uct,memory_mb=1")]
     before, after = load_network(given).parameters.stem, load_network(learned).parameters.stem
     assert 0 < np.abs(before - after).max() < 0.05  # training continued from it
+    run_rounds(plan._replace(begin=str(given)), tmp_path / "out", progress=False)
+    ConvNetwork.new(PLAN.shape, 4).save(given)
+    with pytest.raises(RlgoError, match=r'plan.json: begin was "[0-9a-f]{16}", not "'):
+        run_rounds(plan, tmp_path / "out", progress=False)
+
+
+def test_rounds_begin_with_games_that_are_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    play_games(GamesPlan(PLAN.player, 5, size=5), Path("first"), progress=False)
+    plan = PLAN._replace(match_games=0, rounds=2)
+    found = run_rounds(plan, Path("out"), [Path("first")], progress=False)
+    assert [r.learned.games for r in found] == [5, 6]
+    assert not Path("out/round-1/games").exists()
+
+
+def test_files_of_players_are_found_from_the_folder_of_the_rounds(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.npz").touch()
+    assert _from_anywhere("uct,calibration=a.npz,c=1") == f"uct,calibration={tmp_path / 'a.npz'},c=1"
+    assert _from_anywhere("uct,calibration=9x9,c=1") == "uct,calibration=9x9,c=1"
 
 
 def test_the_command(tmp_path, capsys):
@@ -85,6 +213,17 @@ def test_the_command(tmp_path, capsys):
     assert "won at equal time" in capsys.readouterr().out
     (only,) = json.loads((tmp_path / "rounds.json").read_text())
     assert only["games"] == 6
+    for given, message in [
+        (["--begin", str(tmp_path)], "expected a network; folders of games to begin with are --first-games DIR"),
+        (["--network", "9x9"], "--network: no such option; here it is --begin FILE"),
+        (["--newest", "3"], "--newest: no such option; here it is --set window=POSITIONS, which grows"),
+        (["--lr", "1"], "--lr: no such option; here it is --set alpha=VALUE"),
+        (["--steps", "9", "--set", "reuse=4"], "--steps cannot be combined with reuse = 4, from which"),
+        (["--set", "schedule=cosine"], 'schedule = "cosine" in rounds: expected schedule_steps'),
+        (["--gate", "--match-games", "0"], "gate cannot be combined with match_games = 0"),
+    ]:
+        assert main([*arguments[:3], "--games", "6", "--out", str(tmp_path / "x"), *given]) == 2
+        assert message in capsys.readouterr().err
     assert main([*arguments[:3], "--games", "6", "--matched", "rlgo,seconds=1", "--out", str(tmp_path / "x")]) == 2
     assert "matched rlgo,seconds=1: expected a player with simulations" in capsys.readouterr().err
 

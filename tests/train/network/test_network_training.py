@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
-from types import SimpleNamespace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,18 +14,20 @@ from network_files import random_network
 
 import rlgo
 from rlgo.base.errors import RlgoError
+from rlgo.base.resources import list_configs
 from rlgo.features.planes import planes
 from rlgo.go.positions import Positions
 from rlgo.network.architecture import KINDS, SCORE_UNIT, Parameters, Shape, new_parameters
 from rlgo.network.conv_network import ConvNetwork, load_network
 from train.cli.main import main
 from train.games.collect import GamesPlan, play_games
+from train.network import training
 from train.network.measure import measure
-from train.network.settings import NetworkSettings
+from train.network.settings import OF_ROUNDS, NetworkSettings, read_settings
 from train.network.training import Learning, Pool, TrainingPlan, learn
 
 jax = pytest.importorskip("jax")
-SETTINGS = NetworkSettings(steps=6, batch=8, averaging=0.5)
+SETTINGS = NetworkSettings(steps=6, batch=8, averaging=0.5, warm_up=0)
 TINY = Shape(blocks=1, channels=8, head_channels=8, value_hidden=8)
 
 
@@ -140,52 +144,174 @@ def test_it_learns(games, tmp_path):
     assert after.owner_right > before.owner_right + 0.05
 
 
-def test_training_continues_from_a_network(games, tmp_path):
-    """From its weights; and it is another plan, which the folder of a new network does not take."""
+def test_training_begins_with_a_network(games, tmp_path):
+    """With its weights; and it is another plan, which the folder of a new network does not take."""
     begin = ConvNetwork(random_network(TINY).parameters)
     at_rest = plan(games, alpha=1e-9, steps=2)
     network = learn(at_rest._replace(begin=begin), tmp_path / "n", progress=False)
     np.testing.assert_allclose(weights_of(network), weights_of(begin), atol=1e-6)
-    with pytest.raises(RlgoError, match="another network or other settings: expected a new --out"):
+    with pytest.raises(RlgoError, match=r'state.npz: begin was "[0-9a-f]{16}", not null: expected the same, or a new'):
         learn(at_rest, tmp_path / "n", progress=False)
 
 
-def test_what_was_interrupted_ends_the_same(games, tmp_path, monkeypatch):
-    whole = learn(plan(games), tmp_path / "whole", progress=False)
-    advance, stop = Learning.advance, [5]
+def logged(folder) -> list[dict]:
+    """The numbers of metrics.jsonl, which has to be strict JSON, without the speed."""
+
+    def refuse(token):
+        raise AssertionError(token)
+
+    lines = [json.loads(line, parse_constant=refuse) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert all(line.pop("positions/per_s", 1) > 0 for line in lines)
+    return lines
+
+
+def interrupt_at(monkeypatch, step: int, error: type[BaseException] = KeyboardInterrupt) -> None:
+    """End learning once, before a step."""
+    advance, stop = Learning.advance, [step]
 
     def interrupted(self) -> None:
         if self.step == stop[0]:
             stop[0] = -1
-            raise KeyboardInterrupt
+            raise error
         advance(self)
 
     monkeypatch.setattr(Learning, "advance", interrupted)
+
+
+def test_what_was_interrupted_ends_the_same(games, tmp_path, monkeypatch):
+    whole = learn(plan(games), tmp_path / "whole", progress=False)
+    interrupt_at(monkeypatch, 5)
     with pytest.raises(KeyboardInterrupt):
         learn(plan(games), tmp_path / "parts", progress=False)
     assert load_network(tmp_path / "parts/network.npz").provenance["step"] == 5
     with (tmp_path / "parts/metrics.jsonl").open("a") as file:
         file.write('{"step": 6}\n')  # as of a process that was killed later
-    resumed = learn(plan(games), tmp_path / "parts", progress=False)
+    (tmp_path / "parts").rename(tmp_path / "moved")
+    monkeypatch.chdir(tmp_path)
+    relative = plan(games)._replace(folders=[Path(os.path.relpath(games))])
+    resumed = learn(relative, Path("moved"), progress=False)
     np.testing.assert_array_equal(weights_of(resumed), weights_of(whole))
-    logs = [(tmp_path / name / "metrics.jsonl").read_text() for name in ("whole", "parts")]
+    logs = [logged(tmp_path / name) for name in ("whole", "moved")]
     assert logs[0] == logs[1]
-    assert [json.loads(line)["step"] for line in logs[0].splitlines()] == [4, 6]
-    again = learn(plan(games), tmp_path / "parts", progress=False)  # nothing is left to do
+    assert [line["step"] for line in logs[0]] == [4, 6, 6]
+    again = learn(plan(games), tmp_path / "moved", progress=False)  # nothing is left to do
     np.testing.assert_array_equal(weights_of(again), weights_of(whole))
-    with pytest.raises(RlgoError, match=r"state.npz: of other games, another network or other settings"):
-        learn(plan(games, seed=2), tmp_path / "parts", progress=False)
+    for changed, message in [
+        (plan(games, seed=2), "seed was 1, not 2: expected the same, or a new --out"),
+        (plan(games, lam=0.5), r"lambda was 0.9, not 0.5"),
+        (plan(games, steps=5), r"steps was 6, not 5: expected the same, or more"),
+        (plan(games)._replace(shape=TINY._replace(blocks=2)), "blocks was 1, not 2"),
+    ]:
+        with pytest.raises(RlgoError, match=f"state.npz: {message}"):
+            learn(changed, tmp_path / "moved", progress=False)
 
 
-def test_averaged_weights_follow_slowly(games, tmp_path):
-    pool, settings = Pool([games]), SETTINGS._replace(averaging=0.9)
+def test_a_kill_before_the_first_state_leaves_no_step_twice(games, tmp_path, monkeypatch):
+    """Nothing is saved behind it, as after kill -9."""
+    monkeypatch.setattr(training, "_LOG_EVERY", 1)
+    interrupt_at(monkeypatch, 3)
+    save = Learning.save
+    monkeypatch.setattr(Learning, "save", lambda self, monitor: self.step or save(self, monitor))
+    with pytest.raises(KeyboardInterrupt):
+        learn(plan(games), tmp_path / "n", progress=False)
+    monkeypatch.setattr(Learning, "save", save)
+    assert [line["step"] for line in logged(tmp_path / "n")] == [1, 2, 3]
+    learn(plan(games), tmp_path / "n", progress=False)
+    assert [line["step"] for line in logged(tmp_path / "n")] == [1, 2, 3, 4, 4, 5, 6, 6]
+
+
+def test_more_steps_and_more_games_continue(games, tmp_path):
+    """With a constant step size, as if it had been planned."""
+
+    def constant(steps: int) -> TrainingPlan:
+        return plan(games, steps=steps, schedule="constant")
+
+    whole = learn(constant(6), tmp_path / "whole", progress=False)
+    learn(constant(3), tmp_path / "parts", progress=False)
+    longer = learn(constant(6), tmp_path / "parts", progress=False)
+    np.testing.assert_array_equal(weights_of(longer), weights_of(whole))
+    play_games(GamesPlan("mc_rave,sims=30,memory_mb=1", 3, size=5, seed=2), tmp_path / "more", progress=False)
+    both = constant(7)._replace(folders=[games, tmp_path / "more"])
+    assert learn(both, tmp_path / "parts", progress=False).provenance["step"] == 7
+    with pytest.raises(RlgoError, match=r"positions was \d+, not \d+: expected the same, or more"):
+        learn(constant(8), tmp_path / "parts", progress=False)
+
+
+def test_the_step_size_follows_its_schedule():
+    """Computed by hand: five steps of warm-up, then each schedule."""
+    from train.network.loss import schedule_of
+
+    def sizes(**others) -> list[float]:
+        schedule = schedule_of(NetworkSettings(steps=13, alpha=0.1, warm_up=5, **others))
+        return [round(float(schedule(t)), 6) for t in range(14)]
+
+    rising = [0.02, 0.04, 0.06, 0.08, 0.1]
+    assert sizes(schedule="constant") == [*rising, *[0.1] * 9]
+    assert sizes(schedule="steps", falls=(7, 10), fall=0.5) == [*rising, 0.1, 0.1, 0.05, 0.05, 0.05, *[0.025] * 4]
+    # 0.01 + 0.09 (1 + cos(pi k / 8)) / 2 for k = 0 to 8
+    cosine = [0.1, 0.096575, 0.08682, 0.072221, 0.055, 0.037779, 0.02318, 0.013425, 0.01]
+    assert sizes(alpha_final=0.01) == [*rising, *cosine]
+    assert sizes(alpha_final=0.01, schedule_steps=9)[9:] == [0.01] * 5
+
+
+def test_averaged_weights_follow_faster_at_first(games, tmp_path):
+    """Of them, 1/10, 2/11, 3/12 ... is kept, at most 0.24."""
+    pool, settings = Pool([games]), SETTINGS._replace(averaging=0.24)
     learning = Learning(TrainingPlan([games], TINY, settings), tmp_path, pool)
     averaged = np.asarray(learning.state.averaged.stem, np.float64)
-    for _ in range(3):
+    for kept in (1 / 10, 2 / 11, 0.24, 0.24):
         learning.advance()
-        averaged = 0.9 * averaged + 0.1 * np.asarray(learning.state.parameters.stem, np.float64)
-    np.testing.assert_allclose(learning.state.averaged.stem, averaged, atol=1e-6)
+        averaged = kept * averaged + (1 - kept) * np.asarray(learning.state.parameters.stem, np.float64)
+        np.testing.assert_allclose(learning.state.averaged.stem, averaged, atol=1e-7)
     np.testing.assert_array_equal(learning.network().parameters.stem, learning.state.averaged.stem)
+
+
+def test_few_steps_for_the_average_are_warned_of(games, tmp_path, capsys):
+    learn(plan(games, averaging=0.6, steps=7), tmp_path / "few", progress=False)
+    assert capsys.readouterr().err == "rlgo: 7 steps are few for averaging = 0.6: expected 8 or more\n"
+    learn(plan(games, averaging=0.6, steps=8), tmp_path / "enough", progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_window_grows_with_the_positions_seen():
+    """By hand, as 16 ** 0.75 = 8: c (1 + 0.4 * (8 - 1) / 0.75) = 250,000 * 4.7333."""
+    settings = NetworkSettings()
+    assert [settings.window_of(n) for n in (0, 1_000, 250_000, 4_000_000)] == [0, 1_000, 250_000, 1_183_333]
+    windows = [settings.window_of(n) for n in range(0, 2_000_000, 10_000)]
+    assert windows == sorted(windows)
+    faster = NetworkSettings(window=100, window_alpha=0.5, window_beta=1.0)
+    assert faster.window_of(400) == 300  # 100 (1 + (2 - 1) / 0.5)
+
+
+def test_everything_is_logged(games, tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    learn(plan(games, steps=4, alpha=0.01)._replace(seen=1_234), tmp_path / "n", progress=False)
+    first, last = logged(tmp_path / "n")
+    assert {name for name in first if name.startswith("loss/")} == {
+        f"loss/{part}" for part in ("policy", "value", "score", "ownership", "total")
+    }
+    assert first["learning/gradient"] > 0
+    assert first["learning/alpha"] == pytest.approx(0.01 * (1 + np.cos(0.75 * np.pi)) / 2, rel=1e-5)  # of step 4 of 4
+    window = len(Pool([games]))
+    assert [first[f"positions/{name}"] for name in ("learned", "seen", "window")] == [32, 1_234, window]
+    network, data = load_network(tmp_path / "n/network.npz"), Pool([games], held_out=True).sizes[5]
+    assert last["held_out_5x5/policy_loss"] == pytest.approx(measure(network, data, 50).policy_loss)
+    part = {name: last[f"loss_held_out_5x5/{name}"] for name in ("policy", "value", "score", "ownership", "total")}
+    assert part["policy"] == pytest.approx(last["held_out_5x5/policy_loss"], rel=0.2)  # of nearly the same positions
+    total = part["policy"] + part["value"] + 0.1 * part["score"] + 0.5 * part["ownership"]
+    assert part["total"] == pytest.approx(total, rel=1e-5)
+    events = EventAccumulator(str(tmp_path / "n")).Reload()
+    assert {*first, *last} - {"step"} <= {*events.Tags()["scalars"]}
+    assert (tmp_path / "n/config.tfevents").stat().st_size > 0
+
+
+def test_progress_shows_the_loss(games, tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(training.Progress, "set_postfix", lambda self, text: shown.append(text()))  # noqa: ARG005
+    learn(plan(games, steps=2), tmp_path, progress=False)
+    assert all(re.fullmatch(r"loss \d\.\d{3}", text) for text in shown)
+    assert len(shown) == 2
 
 
 def test_a_step_learns_from_positions_that_its_number_and_the_seed_decide(games):
@@ -263,7 +389,7 @@ def test_the_commands(games, tmp_path, capsys):
     small = ["--steps", "2", "--set", "batch=8", "clip=0.5", "--blocks", "1", "--channels", "8"]
     assert main(["network", "train", str(games), "--out", str(out), *small]) == 0
     assert "network.npz: <ConvNetwork: 1 block of 8 channels," in capsys.readouterr().out
-    assert {path.name.split(".")[0] for path in out.iterdir()} == {"state", "network", "metrics", "events"}
+    assert {path.name.split(".")[0] for path in out.iterdir()} == {"state", "network", "metrics", "events", "config"}
     assert main(["network", "test", file, str(games), "--json", str(tmp_path / "m.json")]) == 0
     assert "network, 5x5" in capsys.readouterr().out
     assert json.loads((tmp_path / "m.json").read_text())[0]["positions"] > 0
@@ -283,21 +409,69 @@ def test_the_commands(games, tmp_path, capsys):
     assert "no such option: --batch; settings follow --set, as in --set KEY=VALUE" in capsys.readouterr().err
     assert main(["network", "train", str(games), "--set", "clip=0"]) == 2
     assert "--set clip = 0: expected a positive number" in capsys.readouterr().err
+    for given, message in [
+        (["--lr", "0.1"], "--lr: no such option; here it is --set alpha=VALUE"),
+        (["--batch-size=8"], "--batch-size: no such option; here it is --set batch=VALUE"),
+        (["--set", "learning_rate=0.1"], "--set learning_rate: unknown; its name here is alpha"),
+        (["--set", "window=5"], "--set window=5 has no effect here: it needs rlgo network rounds"),
+        (["--set", "alpha_final=1e-4", "schedule=constant"], "has no effect here: it needs schedule = cosine"),
+        (["--set", "schedule=steps"], 'schedule = "steps": expected falls, such as falls = [2000, 3000]'),
+        (["--set", "schedule=steps", "falls=[50]"], "falls = [50]: expected ascending steps behind warm_up = 100"),
+        (["--config", "shrot"], "shrot: no such config file; did you mean short?"),
+    ]:
+        assert main(["network", "train", str(games), *given]) == 2
+        assert message in capsys.readouterr().err
     assert main(["network", "test", file]) == 2
     assert "expected one or more network files, and one or more folders" in capsys.readouterr().err
     assert main(["network", "test", file, str(tmp_path / "gmaes")]) == 2
     assert "gmaes: no such network file" in capsys.readouterr().err
 
 
-def test_learning_that_diverges_keeps_what_it_had(games, tmp_path):
-    learn(plan(games, steps=4), tmp_path / "n", progress=False)
-    before = {path: path.read_bytes() for path in (tmp_path / "n").glob("*.npz")}
-    learning = Learning(plan(games, steps=4), tmp_path / "n", Pool([games]))
-    spoilt = learning.state.averaged._replace(stem_bias=np.full(8, np.nan, np.float32))
-    learning._at = 4, learning.state._replace(averaged=spoilt)
-    with pytest.raises(RlgoError, match="not finite numbers: not written; expected a smaller step size"):
-        learning.save(SimpleNamespace(lengths=dict))
-    assert {path: path.read_bytes() for path in before} == before
+def test_settings_come_from_a_config_and_the_command_line(games, tmp_path):
+    file = tmp_path / "own.toml"
+    file.write_text('[network]\nschedule = "steps"\nfalls = [200, 300]\nlambda = 0.5\nalpha = 0.01\nseed = 7\n')
+    found = read_settings(NetworkSettings(), str(file), ["alpha=0.02", "fall = 0.3"])
+    assert found == NetworkSettings(schedule="steps", falls=(200, 300), lam=0.5, alpha=0.02, fall=0.3, seed=7)
+    run = ["network", "train", str(games), "--config", str(file), "--steps", "1", "--set", "batch=8", "averaging=0.1"]
+    assert main([*run, "--blocks", "1", "--channels", "8", "--out", str(tmp_path / "n")]) == 0
+    made = load_network(tmp_path / "n/network.npz").provenance["settings"]
+    assert (made["lam"], made["alpha"], made["seed"], made["steps"], made["batch"]) == (0.5, 0.01, 7, 1, 8)
+    for text, message in [
+        ("alpha = 1", "own.toml: expected one table [network]"),
+        ("[network]\nlr = 1", "own.toml: lr: unknown; its name here is alpha"),
+        ("[network]\nalpha = -1", "own.toml: alpha = -1: expected a positive number"),
+        ("[network]\nalhpa = 1", "own.toml: unknown key alhpa; did you mean alpha?"),
+        ("[network]\nwarm_up = 300\nfalls = [200]", "own.toml: falls = [200]: expected ascending steps behind"),
+    ]:
+        file.write_text(text)
+        with pytest.raises(RlgoError, match=re.escape(message)):
+            read_settings(NetworkSettings(), str(file))
+
+
+@pytest.mark.parametrize("name", list_configs("network"))
+def test_shipped_configs_are_read(name):
+    assert read_settings(OF_ROUNDS, name) != OF_ROUNDS
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_with_the_last_good_weights(games, tmp_path, monkeypatch):
+    good = learn(plan(games, steps=3, schedule="constant"), tmp_path / "good", progress=False)
+    real = Learning.advance
+
+    def spoilt(self) -> None:
+        """Spoil the weights of step 4, whose loss step 5 computes."""
+        real(self)
+        if self.step == 4:
+            bad = self.state.parameters._replace(stem_bias=np.full(8, np.nan, np.float32))
+            self._at = 4, self.state._replace(parameters=bad, averaged=bad)
+
+    monkeypatch.setattr(Learning, "advance", spoilt)
+    endless = plan(games, steps=60, schedule="constant")._replace(save_every=50)
+    with pytest.raises(RlgoError, match=r"step 5: the loss is no longer finite: .*alpha.* the weights of step 3$"):
+        learn(endless, tmp_path / "n", progress=False)
+    network = load_network(tmp_path / "n/network.npz")
+    assert network.provenance["step"] == 3
+    np.testing.assert_array_equal(weights_of(network), weights_of(good))
+    logged(tmp_path / "n")
 
 
 def test_without_jax_it_says_what_to_install(games, tmp_path, monkeypatch):
