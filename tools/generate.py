@@ -78,11 +78,24 @@ def generated_pages() -> dict[Path, str]:
         DOCS / "benchmarks.md": {"bench": markdown_table(bench)},
         DOCS / "engine.md": {"levels": levels_table(RESULTS / "strength.json")},
         DOCS / "arena.md": {"claims": openings_table()},
-        DOCS / "networks.md": {"planes": planes_table()},
+        DOCS / "networks.md": {"planes": planes_table(), "settings": settings_table()},
         DOCS / "reliability.md": {"stress": stress_table(RESULTS / "stress"), "wild": wild_table()},
     }
     pages = {path: fill(path.read_text("utf-8"), tables) for path, tables in blocks.items()}
     return {**pages, DOCS / "players.md": players_page()}
+
+
+def settings_table() -> str:
+    """Return the table of the settings of learning a network."""
+    from train.console import markdown
+    from train.network.settings import NetworkSettings
+    from train.settings import Group, spelled, to_toml_value
+
+    rows = [["key", "default", "expected", "meaning"]]
+    for name, setting in Group().keys("", NetworkSettings()).items():
+        default = to_toml_value(setting.default)
+        rows.append([f"`{spelled(name)}`", f"`{default}`", setting.expected, setting.key.meaning])
+    return markdown(rows, "lrll")
 
 
 def strength_table(bench: dict[str, Any]) -> str:

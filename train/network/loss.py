@@ -172,7 +172,7 @@ def schedule_of(settings: NetworkSettings) -> optax.Schedule:
 
 
 def kept_of(averaging: float, t: jax.Array | int) -> jax.Array:
-    """Return the part of the averaged weights that is kept behind t steps.
+    """Return the part of the averaged weights that is kept after t steps.
 
     It grows, so that little of the first weights is left, however few steps there are.
     """
@@ -198,6 +198,10 @@ def compiled_for(settings: NetworkSettings) -> NetworkSettings:
     return settings if settings.schedule == "cosine" and not settings.schedule_steps else settings._replace(steps=1)
 
 
+def _length(gradients: Parameters) -> jax.Array:
+    return jnp.sqrt(sum(jnp.vdot(g, g) for g in gradients))
+
+
 @functools.cache
 def make_step(settings: NetworkSettings) -> Callable[..., tuple[State, dict[str, jax.Array]]]:
     """Return the function that makes a step.
@@ -214,7 +218,7 @@ def make_step(settings: NetworkSettings) -> Callable[..., tuple[State, dict[str,
         parameters = optax.apply_updates(state.parameters, changes)
         averaged = optax.incremental_update(parameters, state.averaged, 1 - kept_of(settings.averaging, t))
         numbers = {f"loss/{name}": part for name, part in parts.items()}
-        return State(parameters, averaged, moments), numbers | {"learning/gradient": optax.global_norm(gradients)}
+        return State(parameters, averaged, moments), numbers | {"learning/gradient": _length(gradients)}
 
     return step
 

@@ -178,7 +178,8 @@ def run_rounds(
     record["first_games"] = sum(len(read_collection([path])) for path in first_games)
     check_folder(folder, "--out")
     make_folder(folder)
-    plan = plan._replace(**{name: _from_anywhere(getattr(plan, name)) for name in ("player", "matched", "opponent")})
+    player, matched, opponent = map(_from_anywhere, (plan.player, plan.matched, plan.opponent))
+    plan = plan._replace(player=player, matched=matched, opponent=opponent)
     begun = [path.resolve() for path in first_games]
     with only_writer(folder), contextlib.chdir(folder):
         _keep_plan(Path("plan.json"), record)

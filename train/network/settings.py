@@ -22,7 +22,7 @@ class NetworkSettings(NamedTuple):
 
     steps: Annotated[Count, Key("Number of steps; in rounds, of each of them unless `reuse` says how many.")] = 4_000
     batch: Annotated[int, Ge(1), Le(100_000), Key("Positions of a step.")] = 128
-    alpha: Annotated[Positive, Key("The step size behind the warm-up, the largest one.")] = 3e-3
+    alpha: Annotated[Positive, Key("The step size after the warm-up, the largest one.")] = 3e-3
     schedule: Annotated[
         Literal["constant", "cosine", "steps"],
         Key("How alpha goes on: constant, as in rounds; cosine, down to `alpha_final`; steps, down at `falls`."),
@@ -35,7 +35,7 @@ class NetworkSettings(NamedTuple):
     falls: Annotated[
         tuple[Count, ...],
         Expected("a list of numbers of steps, such as [2000, 3000]"),
-        Key("Steps behind which alpha falls.", needs=_FALLS),
+        Key("Steps after which alpha falls.", needs=_FALLS),
     ] = ()
     fall: Annotated[Probability, Key("What alpha is multiplied by where it falls.", needs=_FALLS)] = 0.1
     weight_decay: Annotated[NonNegative, Key("Decay of the weights, times the step size.")] = 1e-4
@@ -44,7 +44,7 @@ class NetworkSettings(NamedTuple):
         float,
         Ge(0),
         Le(0.9999),
-        Key("The part of the averaged weights that a step keeps, at most; behind t steps, at most (1 + t) / (10 + t)."),
+        Key("The part of the averaged weights that a step keeps, at most; after t steps, at most (1 + t) / (10 + t)."),
     ] = 0.998
     lam: Annotated[  # see `returns.py`
         Probability, Key("Lambda of the value's target, the lambda-return; 1: the outcome.", name="lambda_")
@@ -68,7 +68,7 @@ class NetworkSettings(NamedTuple):
         if self.schedule == "steps" and not self.falls:
             raise RlgoError('schedule = "steps": expected falls, such as falls = [2000, 3000]')
         if list(self.falls) != sorted({n for n in self.falls if n > self.warm_up}):
-            raise RlgoError(f"falls = {list(self.falls)}: expected ascending steps behind warm_up = {self.warm_up}")
+            raise RlgoError(f"falls = {list(self.falls)}: expected ascending steps after warm_up = {self.warm_up}")
 
     def window_of(self, seen: int) -> int:
         """Return how many of the latest positions are learned, out of all that have been seen (Wu 2019, Appendix C)."""

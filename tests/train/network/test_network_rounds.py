@@ -90,7 +90,7 @@ def test_learning_goes_on_from_round_to_round(tmp_path):
 
 
 def test_interrupted_rounds_end_the_same(tmp_path, monkeypatch):
-    """Interrupted before each step, and before and behind each file of their own, and then with more rounds."""
+    """Interrupted before each step, and before and after each file of their own, and then with more rounds."""
     plan = PLAN._replace(match_games=0, rounds=3)
     run_rounds(plan, tmp_path / "whole", progress=False)
     advance, write, stops = training.Learning.advance, rounds.write_atomically, set()
@@ -107,7 +107,7 @@ def test_interrupted_rounds_end_the_same(tmp_path, monkeypatch):
     def written(path, data) -> None:
         once(("before", str(path)))
         write(path, data)
-        once(("behind", str(path)))
+        once(("after", str(path)))
 
     monkeypatch.setattr(training.Learning, "advance", interrupted)
     monkeypatch.setattr(rounds, "write_atomically", written)

@@ -207,7 +207,7 @@ def test_what_was_interrupted_ends_the_same(games, tmp_path, monkeypatch):
 
 
 def test_a_kill_before_the_first_state_leaves_no_step_twice(games, tmp_path, monkeypatch):
-    """Nothing is saved behind it, as after kill -9."""
+    """Nothing is saved after it, as after kill -9."""
     monkeypatch.setattr(training, "_LOG_EVERY", 1)
     interrupt_at(monkeypatch, 3)
     save = Learning.save
@@ -416,7 +416,7 @@ def test_the_commands(games, tmp_path, capsys):
         (["--set", "window=5"], "--set window=5 has no effect here: it needs rlgo network rounds"),
         (["--set", "alpha_final=1e-4", "schedule=constant"], "has no effect here: it needs schedule = cosine"),
         (["--set", "schedule=steps"], 'schedule = "steps": expected falls, such as falls = [2000, 3000]'),
-        (["--set", "schedule=steps", "falls=[50]"], "falls = [50]: expected ascending steps behind warm_up = 100"),
+        (["--set", "schedule=steps", "falls=[50]"], "falls = [50]: expected ascending steps after warm_up = 100"),
         (["--config", "shrot"], "shrot: no such config file; did you mean short?"),
     ]:
         assert main(["network", "train", str(games), *given]) == 2
@@ -441,7 +441,7 @@ def test_settings_come_from_a_config_and_the_command_line(games, tmp_path):
         ("[network]\nlr = 1", "own.toml: lr: unknown; its name here is alpha"),
         ("[network]\nalpha = -1", "own.toml: alpha = -1: expected a positive number"),
         ("[network]\nalhpa = 1", "own.toml: unknown key alhpa; did you mean alpha?"),
-        ("[network]\nwarm_up = 300\nfalls = [200]", "own.toml: falls = [200]: expected ascending steps behind"),
+        ("[network]\nwarm_up = 300\nfalls = [200]", "own.toml: falls = [200]: expected ascending steps after"),
     ]:
         file.write_text(text)
         with pytest.raises(RlgoError, match=re.escape(message)):
