@@ -75,6 +75,9 @@ _Opponent = Annotated[
         metavar="PLAYER",
     ),
 ]
+_Gate = Annotated[
+    bool, option("--gate", "Play games with a network only if it wins half of its match at equal simulations.")
+]
 _Cluster = Annotated[
     str, option("--cluster", "Ray cluster for the games: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")
 ]
@@ -172,9 +175,7 @@ def rounds(
     matched: Annotated[str, option("--matched", "The player of the matches.", metavar="PLAYER")] = "rlgo,sims=400",
     opponent: _Opponent = "",
     match_games: Annotated[int, option("--match-games", "Games of each match; 0: no matches.", whole(0))] = 200,
-    gate: Annotated[
-        bool, option("--gate", "Play games with a network only if it wins half of its match at equal simulations.")
-    ] = False,
+    gate: _Gate = False,
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
     komi_spread: Annotated[

@@ -306,6 +306,12 @@ def test_everything_is_logged(games, tmp_path):
     assert (tmp_path / "n/config.tfevents").stat().st_size > 0
 
 
+def test_what_is_not_known_is_not_logged(tmp_path):
+    with training.Monitor(tmp_path, 1, unit="step") as monitor:
+        training._log(monitor, 7, {"a": float("nan"), "b": None, "c": float("inf"), "d": 1.0})
+    assert logged(tmp_path) == [{"step": 7, "d": 1.0}]
+
+
 def test_progress_shows_the_loss(games, tmp_path, monkeypatch):
     shown = []
     monkeypatch.setattr(training.Progress, "set_postfix", lambda self, text: shown.append(text()))  # noqa: ARG005
