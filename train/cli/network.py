@@ -75,6 +75,9 @@ _Opponent = Annotated[
         metavar="PLAYER",
     ),
 ]
+_Parallel = Annotated[
+    int, option("--parallel", "Games at a time in one process, evaluated in one batch.", whole(1), metavar="N")
+]
 _Gate = Annotated[
     bool, option("--gate", "Play games with a network only if it wins half of its match at equal simulations.")
 ]
@@ -189,6 +192,7 @@ def rounds(
     seed: Seed = _DEFAULTS.seed,
     changes: _Changes = None,
     jobs: Annotated[int, option("--jobs", "Games at a time.", Workers)] = 1,
+    parallel: _Parallel = 1,
     cluster: _Cluster = "",
     out: Annotated[Path, option("-o --out", "Folder to write; one that exists is continued.", metavar="DIR")] = Path(
         "rounds"
@@ -217,7 +221,7 @@ def rounds(
         settings.seed, _shape(begin, blocks, channels), settings,
     )  # fmt: skip
     with kept_in(out, "the rounds so far"):
-        found = run_rounds(plan, out, first_games or (), jobs, cluster)
+        found = run_rounds(plan, out, first_games or (), jobs=jobs, parallel=parallel, cluster=cluster)
     print(rounds_table(found))
     write_json(json_file, [to_json(r) for r in found])
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -144,16 +144,15 @@ def run_rounds(
     plan: RoundsPlan,
     folder: Path,
     first_games: Sequence[Path] = (),
-    jobs: int = 1,
-    cluster: str = "",
     progress: bool = True,
+    **places: Any,
 ) -> list[Round]:
     """Run rounds until two in a row add less than 20 Elo, at most `plan.rounds`; or continue them.
 
     Parameters
     ----------
     first_games : folders of games in place of those of the first round
-    jobs, cluster : where games are played, see `arena.pool.make_pool`; networks learn, and matches play, here
+    places : jobs, parallel, cluster: where games are played, see `play_games`; networks learn, and matches play, here
 
     Raises
     ------
@@ -181,21 +180,25 @@ def run_rounds(
     player, matched, opponent = map(_from_anywhere, (plan.player, plan.matched, plan.opponent))
     plan = plan._replace(player=player, matched=matched, opponent=opponent)
     begun = [path.resolve() for path in first_games]
-    with only_writer(folder), contextlib.chdir(folder):
-        _keep_plan(Path("plan.json"), record)
+    with only_writer(folder), _inside(folder, record):
         if first is not None and not _network_of(0).is_file():
             make_folder(_network_of(0).parent)
             first.save(_network_of(0))
         rounds: list[Round] = []
         while len(rounds) < plan.rounds and not is_enough([r.at_sims for r in rounds if r.at_sims is not None]):
-            rounds.append(_run_round(plan, rounds, first, begun, jobs, cluster, progress))
+            rounds.append(_run_round(plan, rounds, first, begun, progress, places))
             if progress:
                 console.message(rounds_table(rounds))
         return rounds
 
 
-def _keep_plan(path: Path, record: dict[str, Any]) -> None:
-    """Keep the plan of the rounds; RlgoError if the folder has another one. More rounds are the same plan."""
+@contextlib.contextmanager
+def _inside(folder: Path, record: dict[str, Any]) -> Iterator[None]:
+    """Keep the plan of the rounds, and work in their folder.
+
+    RlgoError if the folder has another plan; more rounds are the same one.
+    """
+    path = folder / "plan.json"
     if path.is_file():
         try:
             was = dict(json.loads(read_text(path)))
@@ -203,6 +206,8 @@ def _keep_plan(path: Path, record: dict[str, Any]) -> None:
             raise RlgoError(f"{path}: damaged: expected the plan of rounds, or a new --out") from None
         check_same(path, was, record, _GROWING)
     write_atomically(path, json.dumps(record, indent=1).encode())
+    with contextlib.chdir(folder):
+        yield
 
 
 def _from_anywhere(spec: str) -> str:
@@ -230,9 +235,8 @@ def _run_round(
     before: Sequence[Round],
     first: ConvNetwork | None,
     first_games: Sequence[Path],
-    jobs: int,
-    cluster: str,
     progress: bool,
+    places: dict[str, Any],
 ) -> Round:
     k = len(before) + 1
     passed = next((r.number for r in reversed(before) if has_passed(plan, r)), 0)
@@ -245,7 +249,7 @@ def _run_round(
                 with_network(plan.player, playing), plan.games, size=plan.size, komi=plan.komi, seed=plan.seed + k,
                 opening_plies=plan.opening_plies, komi_spread=plan.komi_spread,
             )  # fmt: skip
-            play_games(games, played[-1][0], jobs=jobs, cluster=cluster, progress=progress)
+            play_games(games, played[-1][0], progress=progress, **places)
         learned = _learn(plan, [r.learned for r in before], first, played, progress)
         write_atomically(file, json.dumps(learned._asdict(), indent=1).encode())
     learned = Learned(**json.loads(read_text(file)))
