@@ -145,6 +145,7 @@ class Batches:
         if prepare is not None:
             prepare(size)
         self.begin(Game(size), new_board(size))
+        self.root.legal()  # see `evaluate`
         positions = _empty_positions(1, self.root, self.history)
         self.add_root(0)
         gather(self._waiting(0).slots, 0, 1, 0, self.root.arrays, positions.arrays, zobrist(size))

@@ -6,13 +6,17 @@ from files.
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from mcts.outside.answers import ACTION_VALUES, LOGITS, NO_POLICY, PROBABILITIES, Answers
 from rlgo.base.errors import RlgoError, nearest, shown
+from rlgo.base.softmax import softmax
 from rlgo.base.user_code import guarded
 from rlgo.go.positions import HISTORY, Positions
 
@@ -20,6 +24,9 @@ _POLICIES = {"policy": PROBABILITIES, "logits": LOGITS, "q": ACTION_VALUES}
 _OTHERS = ("ownership", "score")  # shown, but not searched with
 _TOLERANCE = 1e-2  # in the sum of probabilities, for networks that compute with 16 bits
 _ROUNDING = 1e-3  # by which a value may miss 0 or 1
+_FIRST = 1_000  # positions whose policies are compared with legal moves
+_MOST_ILLEGAL = 0.5  # share of these that is not warned of
+_seen: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # how many positions each evaluator has been asked about
 
 
 class Evaluator(Protocol):
@@ -79,8 +86,30 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(evaluator: Any, positions: Positions) -> Evaluation:
-    """Call an evaluator and check its answer. RlgoError in one line if it fails, whatever is wrong."""
-    return read_answers(guarded("evaluator", evaluator, positions), len(positions), positions.size**2)
+    """Call an evaluator and check its answer. RlgoError in one line if it fails, whatever is wrong.
+
+    Once, a line on stderr warns of an evaluator most of whose first policies is on illegal moves.
+    """
+    found = read_answers(guarded("evaluator", evaluator, positions), len(positions), positions.size**2)
+    with contextlib.suppress(TypeError):  # of an object that cannot be a key
+        if (seen := _seen.get(evaluator, 0)) < _FIRST:
+            _seen[evaluator] = seen + len(positions)
+            if (mass := illegal_mass(found.answers, positions.legal()).mean()) > _MOST_ILLEGAL:
+                _seen[evaluator] = _FIRST
+                told = f"{mass:.0%} of its policy is on illegal moves; rlgo network check tells more"
+                print(f"rlgo: evaluator: {told}", file=sys.stderr, flush=True)
+    return found
+
+
+def illegal_mass(answers: Answers, legal: np.ndarray) -> np.ndarray:
+    """Return the probability of all illegal moves together, float64[n]; 0 without a policy.
+
+    legal : bool[n, N + 1]
+    """
+    if answers.kind not in (PROBABILITIES, LOGITS):
+        return np.zeros(len(legal))
+    policy = answers.policy.astype(np.float64)
+    return np.asarray(((softmax(policy) if answers.kind == LOGITS else policy) * ~legal).sum(axis=1))
 
 
 def read_answers(answer: Any, n: int, points: int) -> Evaluation:
@@ -156,7 +185,10 @@ def _value(entry: Any, n: int) -> np.ndarray:
     if np.shape(entry) == (n, 1):
         entry = np.reshape(np.asarray(entry), n)
     array = _numbers("value", entry, (n,), np.float64)
-    _refuse("value", ~((array >= -_ROUNDING) & (array <= 1 + _ROUNDING)), array, "P(Black wins), 0 to 1")
+    words = "P(Black wins), 0 to 1"
+    if (np.abs(array) <= 1 + _ROUNDING).all():  # some are below 0, if any is refused
+        words += "; a value v from -1 to 1 is (1 + v) / 2"
+    _refuse("value", ~((array >= -_ROUNDING) & (array <= 1 + _ROUNDING)), array, words)
     return np.clip(array, 0.0, 1.0)
 
 

@@ -92,6 +92,7 @@ class OnnxNetwork:
     Attributes
     ----------
     description : the `NetworkDescription`
+    input_shape : of its input: numbers, or names of what is left open
 
     Raises
     ------
@@ -113,6 +114,7 @@ class OnnxNetwork:
         self._kinds = kinds_of(self.description.planes.split("+"))
         self.history = history_of(self._kinds)
         self._input = self._session.get_inputs()[0]
+        self.input_shape = list(self._input.shape)
         self._dtype = np.float16 if self._input.type == "tensor(float16)" else np.float32
         d = self.description
         self._names = [name for name in (d.policy, d.value, d.ownership) if name]
@@ -140,7 +142,7 @@ class OnnxNetwork:
         """Check that the network fits a board size, and compile what encodes positions. RlgoError if it does not."""
         n_planes = len(plane_names(self._kinds))
         wanted = [n_planes, size, size]
-        shape = list(self._input.shape)
+        shape = self.input_shape
         dims = shape[1:] if self.description.layout == "nchw" else [*shape[3:], *shape[1:3]]
         if len(shape) != 4 or any(isinstance(d, int) and d != w for d, w in zip(dims, wanted, strict=True)):
             raise RlgoError(
@@ -210,6 +212,8 @@ class OnnxNetwork:
             x = (x + 1.0) / 2.0
         elif d.value_range == "logit":
             x = 1.0 / (1.0 + np.exp(-x))
+        elif x.min(initial=0.0) < 0:
+            raise RlgoError(f'{self.file}: value {x.min():.4g}: expected value_range = "tanh", which is -1 to 1')
         return x if d.value_view == "black" else np.where(to_play == BLACK, x, 1.0 - x)
 
 

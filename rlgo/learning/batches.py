@@ -29,7 +29,7 @@ from rlgo.features.planes import (
     see_superko,
 )
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE, new_board
-from rlgo.go.positions import HISTORY, IllegalMove, begin_game, place, places_of, replayed
+from rlgo.go.positions import HISTORY, IllegalMove, Positions, begin_game, place, places_of, replayed
 from rlgo.go.rules import zobrist
 from rlgo.learning.collection import (
     Collection,
@@ -264,15 +264,25 @@ class GameData:
             symmetry=g.astype(np.int8),
         )  # fmt: skip
 
+    def positions(self, which: Any, history: int = HISTORY) -> Positions:
+        """Return the positions themselves, as evaluators take them; see `take`."""
+        move = np.atleast_1d(self._positions[which])
+        game = np.searchsorted(self._moves.first_move, move, side="right") - 1
+        return self._replayed(game, move - self._moves.first_move[game], history, superko=True)
+
+    def _replayed(self, game: np.ndarray, ply: np.ndarray, history: int, superko: bool) -> Positions:
+        try:
+            return replayed(self._moves, game, ply, self.size, history, superko)
+        except IllegalMove as error:
+            self._check(error.game)
+            raise
+
     def _planes(self, game: np.ndarray, ply: np.ndarray) -> np.ndarray:
         """Play games through, and encode positions in chunks that fit into the cache of a processor."""
         out = np.empty((len(game), len(plane_names(self.kinds)), self.size, self.size), self._dtype)
         for first in range(0, len(game), _CHUNK):
             here = slice(first, first + _CHUNK)
-            try:
-                found = replayed(self._moves, game[here], ply[here], self.size, HISTORY, see_superko(self.kinds))
-            except IllegalMove as error:
-                self._check(error.game)
+            found = self._replayed(game[here], ply[here], HISTORY, see_superko(self.kinds))
             planes(found, self.kinds, dtype=self._dtype, out=out[here])
         return out
 

@@ -17,12 +17,10 @@ from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import SHIPPED_NETWORKS
 from rlgo.base.settings import SeedNumber
-from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import compiling
 from rlgo.features.planes import planes
-from rlgo.go.board import BLACK, PASS
-from rlgo.go.game import Game
-from rlgo.go.positions import Positions, places_of
+from rlgo.go.board import BLACK
+from rlgo.go.positions import Positions
 from rlgo.network.architecture import (
     HISTORY,
     KINDS,
@@ -35,6 +33,7 @@ from rlgo.network.architecture import (
     shape_of,
 )
 from rlgo.network.inference import Layers, evaluate_planes, layers_of, new_layer_scratch
+from rlgo.network.policy_network import PolicyNetwork
 
 
 class Outputs(NamedTuple):
@@ -55,7 +54,7 @@ class Outputs(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)  # by identity: arrays are not equal or unequal as wholes
-class ConvNetwork:
+class ConvNetwork(PolicyNetwork):
     """A convolutional network with a policy, a value, a score and ownership, for boards of any size.
 
     Called like a function, it is an evaluator; see `mcts.Evaluator`. A tree search compiles it into its simulations.
@@ -76,7 +75,7 @@ class ConvNetwork:
 
     parameters: Parameters
     provenance: dict[str, Any] = field(default_factory=dict)
-    history = HISTORY  # positions that it sees, for `mcts.Evaluator`
+    history = HISTORY
 
     @classmethod
     def new(cls, shape: Shape = Shape(), seed: int | None = None) -> ConvNetwork:
@@ -111,10 +110,6 @@ class ConvNetwork:
         value = 1.0 / (1.0 + np.exp(-result[:, 0]))
         return Outputs(logits, value, result[:, 1].copy(), ownership.reshape(n, size, size))
 
-    def warm_up(self, size: int) -> None:
-        """Compile what a board size needs."""
-        self(Positions.of(Game(size), self.history))
-
     def __call__(self, positions: Positions) -> dict[str, np.ndarray]:
         """Evaluate positions: ``logits``; ``value``, ``ownership``, from -1 to 1, and ``score`` as Black's."""
         out = self.outputs(planes(positions, KINDS))
@@ -126,18 +121,6 @@ class ConvNetwork:
             "ownership": out.ownership * sign[:, None, None],
             "score": out.score * sign,
         }
-
-    def policy(self, game: Game) -> dict[int, float]:
-        """Return the probabilities of all sensible moves and of a pass, by point, in the position of a game.
-
-        >>> import rlgo
-        >>> policy = rlgo.ConvNetwork.new(seed=1).policy(rlgo.Game(5))
-        >>> len(policy), round(sum(policy.values()), 6)
-        (26, 1.0)
-        """
-        moves = np.array([*game.sensible_moves(), PASS])
-        x = self(Positions.of(game, self.history))["logits"][0, places_of(moves, game.size)].astype(np.float64)
-        return dict(zip(moves.tolist(), softmax(x).tolist(), strict=True))
 
     def save(self, path: str | Path) -> None:
         """Write a network file, atomically. RlgoError if it cannot be written."""

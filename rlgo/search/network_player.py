@@ -10,7 +10,7 @@ from rlgo.base.checks import check
 from rlgo.go.board import PASS
 from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
-from rlgo.network.conv_network import ConvNetwork
+from rlgo.network.policy_network import PolicyNetwork
 from rlgo.play.player import Candidate, Player, check_size, moves_to_try
 
 
@@ -22,7 +22,7 @@ class NetworkPlayer(Player):
     Parameters
     ----------
     size : board size
-    network : whose policy it plays
+    network : whose policy it plays, a `rlgo.ConvNetwork` or another `PolicyNetwork`
     name : the name shown in GTP and in tables
 
     >>> import rlgo
@@ -31,8 +31,8 @@ class NetworkPlayer(Player):
     82
     """
 
-    def __init__(self, size: int, network: ConvNetwork, name: str = "network") -> None:
-        self._network = check("network", network, ConvNetwork)
+    def __init__(self, size: int, network: PolicyNetwork, name: str = "network") -> None:
+        self._network = check("network", network, PolicyNetwork)
         self.name, self.sizes, self._size = name, (size,), size
         self._policy = np.full((size, size), np.nan)
         self._seen: Positions | None = None  # the last position
@@ -54,20 +54,19 @@ class NetworkPlayer(Player):
         return max(policy, key=lambda p: policy[p])
 
     def candidates(self, game: Game) -> list[Candidate]:
-        """Rank all moves by probability, with the value of the position for each."""
+        """Rank all moves by probability, with the value of the position, 1/2 without one, for each."""
         check_size(self, game)
         policy = self._network.policy(game)
-        value = float(self._network(Positions.of(game, self._network.history))["value"][0])
+        value = float(self._network(Positions.of(game, self._network.history)).get("value", [0.5])[0])
         best_first = sorted(policy, key=lambda p: -policy[p])
         return [Candidate(p, value, 1, [p], policy[p]) for p in best_first]
 
     def analyses(self) -> dict[str, np.ndarray]:
         """Return the maps ``policy``, the probability of each move, and ``owner``, P(Black owns each point)."""
-        answer = self.evaluation
-        owner = (1 + answer["ownership"]) / 2 if answer else np.full_like(self._policy, np.nan)
+        owner = (1 + self.evaluation.get("ownership", np.full_like(self._policy, np.nan))) / 2
         return {"policy": self._policy, "owner": owner}
 
     @property
     def evaluation(self) -> Mapping[str, np.ndarray]:
-        """What the network said about the last position, by name; see `ConvNetwork`."""
+        """What the network said about the last position, by name; see `PolicyNetwork`."""
         return {} if self._seen is None else {name: array[0] for name, array in self._network(self._seen).items()}

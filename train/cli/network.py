@@ -1,4 +1,4 @@
-"""Commands about networks: rlgo network train, rounds, test, info, show, export, import."""
+"""Commands about networks: rlgo network train, rounds, test, check, info, show, export, import."""
 
 from __future__ import annotations
 
@@ -31,11 +31,13 @@ from train.console import unicode_output
 from train.network.settings import ELSEWHERE, OF_ROUNDS, ONLY_ROUNDS, NetworkSettings, read_settings
 
 if TYPE_CHECKING:
+    from rlgo.learning.batches import GameData
     from rlgo.network.architecture import Shape
 
 app = typer.Typer(help="Learn networks from games, and test them.")
 
 _DEFAULTS = NetworkSettings()
+_WINDOW = tuple(name for name in ONLY_ROUNDS if name.startswith("window"))
 _KEYS = [key.name or name for name, key in keys_of(NetworkSettings).items()]
 _Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of games, of any board sizes.")]
 _Blocks = Annotated[
@@ -78,6 +80,14 @@ _Opponent = Annotated[
 _Parallel = Annotated[
     int, option("--parallel", "Games at a time in one process, evaluated in one batch.", whole(1), metavar="N")
 ]
+_Learner = Annotated[
+    str,
+    option(
+        "--learner",
+        "A function of your own that learns a network in each round: MODULE:FUNCTION or FILE.py:FUNCTION.",
+        metavar="LEARNER",
+    ),
+]
 _Gate = Annotated[
     bool, option("--gate", "Play games with a network only if it wins half of its match at equal simulations.")
 ]
@@ -85,6 +95,12 @@ _Cluster = Annotated[
     str, option("--cluster", "Ray cluster for the games: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")
 ]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A network file, or the name of a shipped one.")]
+_What = Annotated[
+    str,
+    typer.Argument(
+        metavar="WHAT", help="A network file, the name of a shipped one, an ONNX file, or MODULE:NAME, an evaluator."
+    ),
+]
 
 
 class _LearningCommand(SettingsCommand):
@@ -191,6 +207,7 @@ def rounds(
     steps: Annotated[int, option("--steps", "Steps of learning in a round.", whole(1))] = _DEFAULTS.steps,
     seed: Seed = _DEFAULTS.seed,
     changes: _Changes = None,
+    learner: _Learner = "",
     jobs: Annotated[int, option("--jobs", "Games at a time.", Workers)] = 1,
     parallel: _Parallel = 1,
     cluster: _Cluster = "",
@@ -205,12 +222,17 @@ def rounds(
     the network plays a match against the one that played its games at equal simulations, and one against the player
     without a network, or --opponent, at equal time. Two rounds in a row that add less than 20 Elo are the last ones.
     Run the same command again to continue after an interruption, or with more --rounds, --games or --steps.
+    With --learner, a network of your own learns in place of rlgo's (docs/networks.md).
     """
     del steps, seed  # see `_settings`
     check_writable(json_file)
     settings = _settings(context, OF_ROUNDS, config, changes)
     if settings.reuse and is_given(context, "steps"):
         raise RlgoError(f"--steps cannot be combined with reuse = {settings.reuse:g}, from which the steps follow")
+    given = [f"--{name}" for name in ("steps", "blocks", "channels") if is_given(context, name)]
+    given += [f"--set {text}" for text in changes or () if text.partition("=")[0].strip() not in _WINDOW]
+    if learner and given:
+        raise RlgoError(f"{given[0]} has no effect here: --learner decides how a network learns")
     if begin and Path(begin).is_dir():
         raise RlgoError(f"--begin {begin}: expected a network; folders of games to begin with are --first-games DIR")
 
@@ -218,7 +240,7 @@ def rounds(
 
     plan = RoundsPlan(
         player, games, most, matched, match_games, gate, opponent, begin, size, komi, komi_spread, opening_plies,
-        settings.seed, _shape(begin, blocks, channels), settings,
+        settings.seed, _shape(begin, blocks, channels), settings, learner,
     )  # fmt: skip
     with kept_in(out, "the rounds so far"):
         found = run_rounds(plan, out, first_games or (), jobs=jobs, parallel=parallel, cluster=cluster)
@@ -227,8 +249,8 @@ def rounds(
 
 
 @app.command("test")
-def measure_network(files: Annotated[list[Path], typer.Argument(metavar="FILE... DIR...",
-    help="Network files, and folders of games.")], json_file: JsonFile = None) -> None:  # fmt: skip
+def measure_network(files: Annotated[list[str], typer.Argument(metavar="WHAT... DIR...",
+    help="Networks, as for `info`, and folders of games.")], json_file: JsonFile = None) -> None:  # fmt: skip
     """Measure how well networks predict held-out games.
 
     The policy's loss is its cross-entropy with the shares of visits, of which `least` is the smallest possible; the
@@ -237,36 +259,64 @@ def measure_network(files: Annotated[list[Path], typer.Argument(metavar="FILE...
     """
     check_writable(json_file)
 
-    from rlgo.network.conv_network import load_network
     from train.network.measure import measure, measures_table
-    from train.network.training import Pool
+    from train.players.networks import load_any_network
 
-    folders = [path for path in files if path.is_dir()]
-    networks = {path: load_network(path) for path in files if path not in folders}
+    folders = [Path(name) for name in files if Path(name).is_dir()]
+    networks = {name: load_any_network(name) for name in files if not Path(name).is_dir()}
     if not folders or not networks:
-        raise RlgoError("expected one or more network files, and one or more folders of games")
-    pool = Pool(folders, held_out=True)
+        raise RlgoError("expected one or more networks, and one or more folders of games")
     found = [
-        (f"{path.stem}, {size}x{size}", measure(network, data))
-        for path, network in networks.items()
-        for size, data in pool.sizes.items()
+        (f"{name if ':' in name else Path(name).stem}, {size}x{size}", measure(network, data))
+        for name, network in networks.items()
+        for size, data in _held_out(folders).items()
     ]
     print(measures_table(found))
     write_json(json_file, [{"name": name, **m.numbers()} for name, m in found])
 
 
-@app.command("info")
-def info(file: _File) -> None:
-    """Print the size and the provenance of a network."""
-    from rlgo.network.conv_network import load_network
-    from train.network.describe import describe
+def _held_out(folders: Sequence[Path]) -> Mapping[int, GameData]:
+    """Return held-out games by board size."""
+    from train.network.training import Pool
 
-    print(describe(load_network(file)))
+    return Pool(folders, held_out=True).sizes
+
+
+@app.command("check")
+def check(what: _What, folders: _Folders, json_file: JsonFile = None) -> int:
+    """Look for what is wrong with a network, on held-out games.
+
+    The probability of illegal moves, before they are left out; how often Black won by the value (calibration); and
+    whether values look like those of the side to play in place of Black, or are in [-1, 1]. A sentence tells each
+    problem; then, the exit status is 1.
+    """
+    check_writable(json_file)
+
+    from train.network.check import check_network, checked_text
+    from train.players.networks import load_any_network
+
+    network, sizes = load_any_network(what), _held_out(folders)
+    if not sizes:
+        raise RlgoError("games: expected some that are held out")
+    found = {f"{size}x{size}": check_network(network, data) for size, data in sizes.items()}
+    for board, checked in found.items():
+        print(f"{what}, {board}: {checked_text(checked)}")
+    write_json(json_file, {board: checked._asdict() for board, checked in found.items()})
+    return int(any(checked.problems for checked in found.values()))
+
+
+@app.command("info")
+def info(what: _What) -> None:
+    """Print what is known about a network: its size, its provenance, its planes."""
+    from train.network.describe import describe
+    from train.players.networks import load_any_network
+
+    print(describe(load_any_network(what)))
 
 
 @app.command("show")
 def show(
-    file: _File,
+    what: _What,
     moves: Annotated[str, option("--moves", "Moves from the empty board on, such as 'E5 D5'.", metavar="M")] = "",
     size: Size = DEFAULT_SIZE,
     komi: Komi = DEFAULT_KOMI,
@@ -275,10 +325,10 @@ def show(
 
     These are its policy, in per cent, the ownership of the points at the end, and its value.
     """
-    from rlgo.network.conv_network import load_network
     from train.network.describe import show_position
+    from train.players.networks import load_any_network
 
-    print(show_position(load_network(file), moves.split(), size, komi, unicode_output()))
+    print(show_position(load_any_network(what), moves.split(), size, komi, unicode_output()))
 
 
 @app.command("import")

@@ -1,6 +1,6 @@
 """How well a network predicts the moves, the outcomes and the ends of games that were held out.
 
-Start reading at `measure`. It needs no JAX: the network is the compiled one.
+Start reading at `measure`. It needs no JAX: the network is the compiled one, or any evaluator.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK
 from rlgo.learning.batches import GameData
-from rlgo.network.conv_network import ConvNetwork
+from rlgo.network.policy_network import PolicyNetwork
 from train.console import table
 
 _BATCH = 512
 _LEAST = 1e-6  # a probability, in place of 0
+_LEAST_LOG = -100.0  # its logarithm in a policy, in place of minus infinity
 
 
 class Measures(NamedTuple):
@@ -50,32 +52,42 @@ class Measures(NamedTuple):
         return {name: x if math.isfinite(x) else None for name, x in numbers.items()}
 
 
-def measure(network: ConvNetwork, data: GameData, most: int | None = None) -> Measures:
+def measure(network: PolicyNetwork, data: GameData, most: int | None = None) -> Measures:
     """Measure a network on positions of games, evenly spread ones if there are more than `most`."""
     n = len(data) if most is None else min(most, len(data))
     chosen = np.linspace(0, len(data) - 1, n).astype(np.int64)
     columns: list[list[np.ndarray]] = []
     for first in range(0, n, _BATCH):
-        batch = data.take(chosen[first : first + _BATCH])
-        out = network.outputs(batch.planes)
-        x = out.logits - out.logits.max(axis=1, keepdims=True)
-        log_p = x - np.log(np.exp(x).sum(axis=1, keepdims=True))
+        which = chosen[first : first + _BATCH]
+        batch, answer = data.take(which), network(data.positions(which, network.history))
+        unknown = np.full(len(which), np.nan)
+        sign = np.where(batch.to_play == BLACK, 1, -1)
+        x = answer.get("logits", np.full(batch.policy.shape, np.nan))
+        x = x - x.max(axis=1, keepdims=True)
+        log_p = np.maximum(x - np.log(np.exp(x).sum(axis=1, keepdims=True)), _LEAST_LOG)
         best = log_p[np.arange(len(x)), batch.policy.argmax(axis=1)]
-        rank = (log_p > best[:, None]).sum(axis=1)
-        p = np.clip(out.value, _LEAST, 1 - _LEAST)
+        rank = np.where(np.isnan(best), np.nan, (log_p > best[:, None]).sum(axis=1))
+        black = np.clip(answer.get("value", unknown), _LEAST, 1 - _LEAST)
+        p = np.where(sign > 0, black, 1 - black)
         is_owned = batch.ownership != 0
-        owned = ((out.ownership * batch.ownership) > 0).sum(axis=(1, 2)) / np.maximum(is_owned.sum(axis=(1, 2)), 1)
+        ownership = answer.get("ownership", np.zeros(batch.ownership.shape)) * sign[:, None, None]
+        owned = ((ownership * batch.ownership) > 0).sum(axis=(1, 2)) / np.maximum(is_owned.sum(axis=(1, 2)), 1)
         columns.append([
             -(batch.policy * log_p).sum(axis=1),
             -(batch.policy * np.log(np.maximum(batch.policy, _LEAST))).sum(axis=1),
-            rank < 1, rank < 5,
+            _where_known(rank, rank < 1), _where_known(rank, rank < 5),
             -(batch.z * np.log(p) + (1 - batch.z) * np.log(1 - p)),
-            np.where(np.isnan(batch.z), np.nan, (p > 0.5) == (batch.z > 0.5)),
-            np.abs(out.score - batch.score),
-            np.where(is_owned.any(axis=(1, 2)), owned, np.nan),
+            _where_known(batch.z * p, (p > 0.5) == (batch.z > 0.5)),
+            np.abs(answer.get("score", unknown) * sign - batch.score),
+            np.where(is_owned.any(axis=(1, 2)) & ("ownership" in answer), owned, np.nan),
         ])  # fmt: skip
     means = [_mean(np.concatenate(parts)) for parts in zip(*columns, strict=True)]
     return Measures(n, means[0], means[1], (means[2], means[3]), *means[4:])
+
+
+def _where_known(x: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return values, NaN where x is."""
+    return np.where(np.isnan(x), np.nan, values)
 
 
 def _mean(x: np.ndarray) -> float:
@@ -93,9 +105,11 @@ def measures_table(found: Sequence[tuple[str, Measures]]) -> str:
     ]  # fmt: skip
     rows = [
         [
-            name, f"{m.positions:,}", f"{m.policy_loss:.3f}", f"{m.policy_entropy:.3f}", f"{m.top[0]:.1%}",
-            f"{m.top[1]:.1%}", f"{m.value_loss:.3f}", f"{m.value_right:.1%}", f"{m.score_error:.1f}",
-            f"{m.owner_right:.1%}",
+            name, f"{m.positions:,}",
+            *("-" if math.isnan(x) else format(x, form) for x, form in [
+                (m.policy_loss, ".3f"), (m.policy_entropy, ".3f"), (m.top[0], ".1%"), (m.top[1], ".1%"),
+                (m.value_loss, ".3f"), (m.value_right, ".1%"), (m.score_error, ".1f"), (m.owner_right, ".1%"),
+            ]),
         ]
         for name, m in found
     ]  # fmt: skip

@@ -10,7 +10,8 @@ and for each round k from 1
 
     round-k/games/        played with the network of round k - 1, or with the last one that passed (`RoundsPlan.gate`)
     round-k/network.npz   the network that learned from the latest games so far, as many as the window has
-    round-k/learned.json  numbers about both, written once the round has learned
+    round-k/learner/      in place of it and of learning/, what a program that learns has written (`RoundsPlan.learner`)
+    round-k/learned.json  which network that is, and numbers about both, written once the round has learned
     round-k/sims.jsonl    a match against the network that played the games, at equal simulations
     round-k/time.jsonl    a match against `RoundsPlan.opponent`, at equal time
 
@@ -24,12 +25,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from rlgo.base.checks import validated
-from rlgo.base.errors import RlgoError
+from rlgo.base.errors import RlgoError, shown
 from rlgo.base.files import check_folder, make_folder, read_text, user_path, write_atomically
 from rlgo.base.resources import NO_NETWORK
 from rlgo.base.settings import (
@@ -43,6 +45,7 @@ from rlgo.base.settings import (
     NonNegative,
     SeedNumber,
 )
+from rlgo.base.user_code import guarded, load
 from rlgo.learning.collection import learned_positions, read_collection
 from rlgo.network.architecture import Shape
 from rlgo.network.conv_network import ConvNetwork, load_network
@@ -56,6 +59,7 @@ from train.locks import only_writer
 from train.network.measure import measure
 from train.network.settings import OF_ROUNDS, NetworkSettings
 from train.network.training import Pool, TrainingPlan, check_same, digest_of, learn
+from train.players.networks import is_program, load_any_network
 from train.players.spec import parse_spec
 from train.settings import read_spec_value, spec_value, split_spec
 
@@ -81,6 +85,7 @@ class RoundsPlan(NamedTuple):
     seed: SeedNumber = 1
     shape: Shape = Shape()
     settings: NetworkSettings = OF_ROUNDS
+    learner: str = ""  # MODULE:FUNCTION or FILE.py:FUNCTION, see `Learner`; "": rlgo's own network learns
 
     def combine(self) -> None:
         """Refuse a gate without matches, and a schedule whose end is not known."""
@@ -90,18 +95,49 @@ class RoundsPlan(NamedTuple):
             raise RlgoError('schedule = "cosine" in rounds: expected schedule_steps, the steps of all rounds')
 
 
+class Learner(Protocol):
+    """A program that learns a network of its own, in place of rlgo's, once in each round."""
+
+    def __call__(self, folders: list[Path], previous: str, out: Path) -> str | Path:
+        """Learn a network.
+
+        Parameters
+        ----------
+        folders : the folders of games whose positions are in the window, the oldest first
+        previous : what the last round returned, or the network to begin with, or ""
+        out : a folder for this round. After an interruption, it holds what was written before
+
+        Returns
+        -------
+        an ONNX file, or an evaluator as ``MODULE:NAME`` or ``FILE.py:NAME``; a relative path is one in the folder of
+        the rounds. It must stay as it is: later rounds have networks of their own
+        """
+        ...
+
+
+class _Start(NamedTuple):
+    """What rounds begin with: a network by its name, "" for none, and if it is to learn on; games; who learns."""
+
+    network: str
+    first: ConvNetwork | None
+    games: Sequence[Path]
+    learner: Learner | None
+
+
 class Learned(NamedTuple):
     """What a round learned.
 
     Attributes
     ----------
+    network : the network, as players name it: a file in the folder of the rounds, for instance
     games : the number of games of the round
     new : how many of their positions are for learning
     seen, window : positions of all rounds so far, and how many of the latest are learned
-    step : the number of steps of all rounds so far
+    step : the number of steps of all rounds so far; 0 with a `Learner`
     measures : `Measures` of the network, on held-out games of the rounds' board size; None without any
     """
 
+    network: str
     games: int
     new: int
     seen: int
@@ -161,7 +197,13 @@ def run_rounds(
     """
     # Refused before games are played:
     plan = validated(plan)
-    first = load_network(plan.begin) if plan.begin else None
+    learner = first = None
+    if plan.learner:
+        learner = load("learner", plan.learner, "a function (folders, previous, out)", callable)
+        plan = plan._replace(learner=_whole_name(plan.learner), begin=_whole_name(plan.begin))
+    if plan.begin:
+        found = load_any_network(plan.begin) if learner else load_network(plan.begin)
+        first = found if isinstance(found, ConvNetwork) and not learner else None
     without_simulations(plan.matched)
     for spec in (plan.player, plan.matched):
         if "network" in {part.partition("=")[0].strip() for part in split_spec(spec)}:
@@ -173,20 +215,25 @@ def run_rounds(
     record = {**plan.settings.by_key(), **plan.shape._asdict(), **plan._asdict()}
     for key in ("rounds", "settings", "shape"):
         del record[key]
-    record["begin"] = None if first is None else digest_of(first)
+    record["begin"] = (plan.begin or None) if first is None else digest_of(first)
+    if not plan.learner:
+        del record["learner"]
     record["first_games"] = sum(len(read_collection([path])) for path in first_games)
     check_folder(folder, "--out")
     make_folder(folder)
     player, matched, opponent = map(_from_anywhere, (plan.player, plan.matched, plan.opponent))
     plan = plan._replace(player=player, matched=matched, opponent=opponent)
     begun = [path.resolve() for path in first_games]
+    start = _Start(plan.begin if first is None else str(_network_of(0)), first, begun, learner)
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # so that modules are found from the folder of the rounds, too
     with only_writer(folder), _inside(folder, record):
         if first is not None and not _network_of(0).is_file():
             make_folder(_network_of(0).parent)
             first.save(_network_of(0))
         rounds: list[Round] = []
         while len(rounds) < plan.rounds and not is_enough([r.at_sims for r in rounds if r.at_sims is not None]):
-            rounds.append(_run_round(plan, rounds, first, begun, progress, places))
+            rounds.append(_run_round(plan, rounds, start, progress, places))
             if progress:
                 console.message(rounds_table(rounds))
         return rounds
@@ -233,35 +280,33 @@ def has_passed(plan: RoundsPlan, r: Round) -> bool:
 def _run_round(
     plan: RoundsPlan,
     before: Sequence[Round],
-    first: ConvNetwork | None,
-    first_games: Sequence[Path],
+    start: _Start,
     progress: bool,
     places: dict[str, Any],
 ) -> Round:
     k = len(before) + 1
-    passed = next((r.number for r in reversed(before) if has_passed(plan, r)), 0)
-    playing = str(_network_of(passed)) if passed or first is not None else ""
-    played, file = [_games_of(j, first_games) for j in range(1, k + 1)], Path(f"round-{k}", "learned.json")
+    playing = next((r.learned.network for r in reversed(before) if has_passed(plan, r)), start.network)
+    played, file = [_games_of(j, start.games) for j in range(1, k + 1)], Path(f"round-{k}", "learned.json")
     make_folder(file.parent)
     if not file.is_file():
-        if k > 1 or not first_games:
+        if k > 1 or not start.games:
             games = GamesPlan(
                 with_network(plan.player, playing), plan.games, size=plan.size, komi=plan.komi, seed=plan.seed + k,
                 opening_plies=plan.opening_plies, komi_spread=plan.komi_spread,
             )  # fmt: skip
             play_games(games, played[-1][0], progress=progress, **places)
-        learned = _learn(plan, [r.learned for r in before], first, played, progress)
+        learned = _learn(plan, [r.learned for r in before], start, played, progress)
         write_atomically(file, json.dumps(learned._asdict(), indent=1).encode())
     learned = Learned(**json.loads(read_text(file)))
     if not plan.match_games:
         return Round(k, learned, None, None)
-    new, old = with_network(plan.matched, str(_network_of(k))), with_network(plan.matched, playing)
+    new, old = with_network(plan.matched, learned.network), with_network(plan.matched, playing)
     at_sims = _match(plan, new, old, file.with_name("sims.jsonl"), progress)
     return Round(k, learned, at_sims, _match(plan, new, _opponent_of(plan), file.with_name("time.jsonl"), progress))
 
 
 def _learn(
-    plan: RoundsPlan, before: Sequence[Learned], first: ConvNetwork | None, played: list[list[Path]], progress: bool
+    plan: RoundsPlan, before: Sequence[Learned], start: _Start, played: list[list[Path]], progress: bool
 ) -> Learned:
     """Learn on, from the games of all rounds so far that are in the window, and write the network of the round.
 
@@ -276,15 +321,38 @@ def _learn(
     while oldest and sum(positions[oldest:]) < window:
         oldest -= 1
     sources = [folder for folders in played[oldest:] for folder in folders]
-    steps = max(1, round(new * s.reuse / s.batch)) if s.reuse else s.steps
-    step = (before[-1].step if before else 0) + steps
-    settings = s._replace(steps=step)
-    learning = TrainingPlan(sources, plan.shape, settings, begin=first, window=max(1, window), seen=seen)
-    network = learn(learning, Path("learning"), progress)
-    network.save(_network_of(k))
     data = Pool(sources, held_out=True).sizes.get(plan.size)
+    step, name, network = 0, str(_network_of(k)), None
+    if start.learner is not None:
+        name = _learn_elsewhere(start.learner, sources, before[-1].network if before else start.network, k)
+        network = load_any_network(name)
+    else:
+        steps = max(1, round(new * s.reuse / s.batch)) if s.reuse else s.steps
+        step = (before[-1].step if before else 0) + steps
+        settings = s._replace(steps=step)
+        learning = TrainingPlan(sources, plan.shape, settings, begin=start.first, window=max(1, window), seen=seen)
+        network = learn(learning, Path("learning"), progress)
+        network.save(name)
     measures = None if data is None else measure(network, data).numbers()
-    return Learned(sum(map(len, collections)), new, seen, window, step, measures)
+    return Learned(name, sum(map(len, collections)), new, seen, window, step, measures)
+
+
+def _learn_elsewhere(learner: Learner, sources: Sequence[Path], previous: str, k: int) -> str:
+    """Let a user's program learn; return its network by a name that holds in the folder of the rounds."""
+    out = Path(f"round-{k}", "learner").resolve()
+    make_folder(out)
+    name = guarded("learner", learner, [folder.resolve() for folder in sources], _whole_name(previous), out)
+    if not isinstance(name, str | Path) or not str(name):
+        raise RlgoError(f"learner: returned {shown(name)}: expected an ONNX file, or MODULE:NAME of an evaluator")
+    here = f"{Path.cwd()}{os.sep}"
+    return _whole_name(str(name)).removeprefix(here)
+
+
+def _whole_name(name: str) -> str:
+    """Return the name of a network or of a function with the whole path of its file, if it has one."""
+    source, colon, function = name.rpartition(":") if is_program(name) else (name, "", "")
+    file = user_path(source)
+    return f"{file.resolve()}{colon}{function}" if os.path.isfile(file) else name
 
 
 def _opponent_of(plan: RoundsPlan) -> str:
@@ -319,7 +387,8 @@ def rounds_table(rounds: Sequence[Round]) -> str:
     for number, learned, at_sims, at_time in rounds:
         value, top = (None if learned.measures is None else learned.measures[x] for x in ("value_loss", "top_1"))
         rows.append([
-            str(number), f"{learned.games:,}", f"{learned.window:,}", f"{learned.step:,}",
+            str(number), f"{learned.games:,}", f"{learned.window:,}",
+            f"{learned.step:,}" if learned.step else "-",
             "-" if value is None else f"{value:.3f}", "-" if top is None else f"{top:.1%}",
             "-" if at_sims is None else _elo(at_sims),
             "-" if at_time is None else "{:.1%} ({:.1%} to {:.1%})".format(at_time.win_rate, *at_time.ci95),

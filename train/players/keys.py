@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from rlgo.base.checks import Key, Needs, name_of, needs
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import SHIPPED_NETWORKS, SHIPPED_POLICIES
+from rlgo.base.resources import SHIPPED_POLICIES
 from rlgo.base.settings import Count, Learning, NonNegative, Policy, Probability, SeedNumber, Threads
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, find_weights, load_weights
@@ -23,7 +23,6 @@ from rlgo.go.board import new_board
 from rlgo.learning.value import ValueFunction
 from rlgo.moves.rollout import DEFAULT_POLICIES, SOFTMAX_POLICY, DefaultPolicy
 from rlgo.moves.softmax_policy import Tables, load_softmax_policy
-from rlgo.network.conv_network import ConvNetwork, load_network
 from rlgo.play.player import GreedyPlayer, Player, RandomPlayer, Seed
 from rlgo.search import alphabeta, dyna2, table_search, td_search
 from rlgo.search.alphabeta_player import AlphaBeta
@@ -32,6 +31,7 @@ from rlgo.search.td_search import Simulation, TdSearch
 from rlgo.search.two_phase import TwoPhase
 from train import settings
 from train.players.loading import loaded
+from train.players.networks import load_any_network
 from train.settings import Group, Section, Sizes, SizesOrNone, Windows
 
 
@@ -142,11 +142,6 @@ def weights_for(text: str, size: int) -> Weights:
     return loaded(load_weights, find_weights(text, size), size)
 
 
-def own_network(name: str) -> ConvNetwork:
-    """Load the network of rlgo's own that a spec names; RlgoError for a bad file."""
-    return loaded(load_network, SHIPPED_NETWORKS.find(name))
-
-
 # ---------------------------------------------------------------------------------------------
 # One-ply players
 # ---------------------------------------------------------------------------------------------
@@ -184,13 +179,19 @@ class GreedyKeys(Keys):
 class NetworkKeys(Keys):
     """The policy of a network, one evaluation a move, without any search."""
 
-    network: Annotated[settings.Shipped, Key("A network file of `rlgo network`, or the name of a shipped one.")] = ""
+    network: Annotated[
+        settings.Shipped,
+        Key(
+            "A network file of `rlgo network`, the name of a shipped one, an ONNX file, or MODULE:NAME, an evaluator "
+            "in Python."
+        ),
+    ] = ""
 
     def make(self, size: int, seed: Seed) -> Player:  # noqa: ARG002  (it draws nothing)
         """Make the player; its kernels are compiled now, not while a clock runs."""
         if not self.network:
             raise RlgoError("network: expected a network file, as in network,network=FILE.npz")
-        player = NetworkPlayer(size, own_network(self.network))
+        player = NetworkPlayer(size, load_any_network(self.network))
         player.warm_up()
         return player
 

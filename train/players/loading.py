@@ -5,11 +5,13 @@ Start reading at `loaded`; `files_loaded` lists the files in use, which matches 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
@@ -36,6 +38,12 @@ def note_file(file: Path) -> None:
     files = _files.get()
     if files is not None:
         files.add(file)
+
+
+def note_source(module: ModuleType) -> None:
+    """Add the file of a user's module to the collection, by a name that is the same on another machine."""
+    file, here = Path(inspect.getfile(module)), Path.cwd()
+    note_file(file.relative_to(here) if file.is_relative_to(here) else file)
 
 
 @contextmanager

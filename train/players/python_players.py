@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 from rlgo.base.checks import Key
@@ -20,7 +19,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.user_code import guarded, load
 from rlgo.play.player import Player, Seed, check_player
 from train.players.keys import Keys
-from train.players.loading import note_file
+from train.players.loading import note_source
 
 _GIVEN = ("size", "seed")  # arguments that are no keys
 _TYPES = (bool, int, float, str)
@@ -39,8 +38,7 @@ def python_keys(name: str) -> type[Keys]:
     RlgoError : if the module or the class is missing or fails to load, or an argument without a default is no key
     """
     kind = _keys_of(name)
-    file, here = Path(inspect.getfile(sys.modules[kind.maker.__module__])), Path.cwd()  # type: ignore[attr-defined]
-    note_file(file.relative_to(here) if file.is_relative_to(here) else file)  # the same on another machine
+    note_source(sys.modules[kind.maker.__module__])  # type: ignore[attr-defined]
     return kind
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from mcts.leaves import CorrectedValue, LearnedValue, Mixture, NetworkValue, OutsideValue, Playout, Value
-from mcts.outside.onnx import OnnxNetwork, Symmetries
+from mcts.outside.onnx import Symmetries
 from mcts.player import TreeSearch
 from mcts.policies import Gumbel, Puct, confidences, has_policy
 from mcts.priors import Even, Grandfather, Handcrafted, Mogo, Network, Outside, Patterns, Rlgo, sum_of
@@ -23,14 +23,13 @@ from mcts.priors.stages import Stage
 from mcts.settings import ALGORITHMS, Resources, Search, needs_weights
 from rlgo.base.checks import Choice, Key, Needs, name_of, needs
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import NO_NETWORK, SHIPPED_NETWORKS, SHIPPED_PATTERNS, nearest_size, shipped_calibration
+from rlgo.base.resources import NO_NETWORK, SHIPPED_PATTERNS, nearest_size, shipped_calibration
 from rlgo.base.settings import DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, Count, NonNegative, Positive, Probability, Threads
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, shipped_weight_sizes
 from rlgo.moves.patterns import Patterns as LearnedPatterns
 from rlgo.moves.patterns import load_patterns
 from rlgo.moves.rollout import DefaultPolicy
-from rlgo.network.conv_network import ConvNetwork
 from rlgo.play.calibration import read_calibration
 from rlgo.play.player import Player, Seed
 from rlgo.search.td_search import TdSearch
@@ -45,13 +44,13 @@ from train.players.keys import (
     count_or_none,
     default_of,
     default_policy_of,
-    own_network,
     register,
     seconds_or_none,
     weights_for,
 )
 from train.players.levels import LEVELS
-from train.players.loading import loaded, note_file
+from train.players.loading import loaded
+from train.players.networks import NAMES, is_outside, is_own_network, is_program, load_evaluator
 from train.players.spec import make_player
 from train.settings import Group, nested_spec
 
@@ -62,18 +61,6 @@ _WEIGHTS = (
 _ALPHAGO_SHARE = 0.5  # of V in what simulations back up (Silver et al. 2016)
 _ON_19X19 = {"simulations": 10_000}  # 361 moves need more than 81
 _USES_WEIGHTS = {"heuristic": "rlgo_patterns", "leaf_value": ALGORITHMS["mc_rave_patterns"].leaf.share}
-_NETWORKS = SHIPPED_NETWORKS.files()
-_OWN_NETWORK = ".npz"  # ends the name of a file with an rlgo network; others are in ONNX
-
-
-def is_own_network(file: str) -> bool:
-    """Return whether a file has an rlgo network, by its name, which may be that of a shipped one."""
-    return file.endswith(_OWN_NETWORK) or file in _NETWORKS
-
-
-def is_onnx_network(file: str) -> bool:
-    """Return whether a player's network is in ONNX, by the name of its file, which may be `NO_NETWORK`."""
-    return file != NO_NETWORK and not is_own_network(file)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -93,7 +80,8 @@ _PRIORS: dict[str, tuple[Any, ...]] = {
 }
 HEURISTICS: dict[str, int] = {name: code for code, name in enumerate(_PRIORS)}
 _WITH_WEIGHTS = ("rlgo", "both", "rlgo_patterns")
-_ONNX = Needs("a network in ONNX", lambda keys: is_onnx_network(keys.network))
+_ONNX = Needs("a network in ONNX", lambda keys: is_outside(keys.network) and not is_program(keys.network))
+_OUTSIDE = Needs("a network in ONNX or in Python", lambda keys: is_outside(keys.network))
 _OWN = Needs("a network of rlgo's own", lambda keys: is_own_network(keys.network))
 _LEAF_VALUE = Needs("a leaf_value above 0", lambda keys: keys.leaf_value > 0)
 _WEIGHTS_IN_V = Needs(
@@ -234,7 +222,7 @@ class SimulationKeys(Keys):
         """Make the search that learns before each search; only algorithms with a tree may have one."""
         return None
 
-    def _load_network(self) -> OnnxNetwork | ConvNetwork | None:
+    def _load_network(self) -> Any:
         """Load the network that evaluates nodes, if any; only algorithms with a tree may have one."""
         return None
 
@@ -260,7 +248,7 @@ class TreeKeys(SimulationKeys):
     growth: Annotated[Search, Group()] = Search()
     prior: Annotated[PriorKeys, Group()] = PriorKeys()
     leaf: Annotated[LeafKeys, Group()] = LeafKeys()
-    resources: Annotated[Resources, Group(batch={"needs": _ONNX}, batch_ms={"needs": _ONNX})] = Resources()
+    resources: Annotated[Resources, Group(batch={"needs": _OUTSIDE}, batch_ms={"needs": _OUTSIDE})] = Resources()
     patterns: Annotated[
         settings.Shipped,
         Key(
@@ -281,8 +269,8 @@ class TreeKeys(SimulationKeys):
         settings.ShippedOrNone,
         Key(
             "A network file of `rlgo network`, or the name of a shipped one, compiled into the search; or an ONNX file "
-            "whose network gives policies, values or both (needs rlgo[onnx]): `evaluator` tells which of them are "
-            "used, and a leaf_value of 0 becomes 0.5 if values are."
+            "(needs rlgo[onnx]) or MODULE:NAME, an evaluator in Python, which gives policies, values or both: "
+            "`evaluator` tells which of them are used, and a leaf_value of 0 becomes 0.5 if values are."
         ),
     ] = NO_NETWORK
     evaluator: Annotated[
@@ -290,7 +278,7 @@ class TreeKeys(SimulationKeys):
         Key(
             "What of the network's answers the search uses; with value, the heuristic stays, with policy, V stays that "
             "of the weights.",
-            needs=_ONNX,
+            needs=_OUTSIDE,
         ),
     ] = "both"
     symmetries: Annotated[
@@ -303,8 +291,8 @@ class TreeKeys(SimulationKeys):
         return name_of(self.prior.heuristic, HEURISTICS)
 
     def _uses(self, what: str) -> bool:
-        """Return whether a network in ONNX gives the ``policy``, or the ``value``."""
-        return is_onnx_network(self.network) and self.evaluator in (what, "both")
+        """Return whether a network in ONNX or in Python gives the ``policy``, or the ``value``."""
+        return is_outside(self.network) and self.evaluator in (what, "both")
 
     def _search(self) -> Search:
         growth: Search = self.growth
@@ -359,17 +347,10 @@ class TreeKeys(SimulationKeys):
             return Value(value)
         return Mixture(share, value, self.leaf.leaf_fade, self.playout) if share else self.playout
 
-    def _load_network(self) -> OnnxNetwork | ConvNetwork | None:
+    def _load_network(self) -> Any:
         if self.network == NO_NETWORK:
             return None
-        if is_own_network(self.network):
-            return own_network(self.network)
-        file = Path(self.network)
-        if file.with_suffix(".toml").is_file():
-            note_file(file.with_suffix(".toml"))
-        if not file.is_file():
-            raise RlgoError(f"network = {self.network}: no such file")
-        return loaded(OnnxNetwork, file, self.symmetries, self.network_threads)
+        return load_evaluator(self.network, self.symmetries, self.network_threads)
 
     def _make_prior_search(self, size: int, seed: np.random.SeedSequence) -> TdSearch | None:
         if not self.prior_search:
@@ -429,8 +410,7 @@ class EngineKeys(CalibratedKeys):
     levels: ClassVar[dict[int, dict[str, Any]]] = LEVELS
     own: ClassVar[tuple[str, ...]] = ("c_puct", "fpu_reduction", "noise", "noise_alpha", "root", *Gumbel._fields[:-1])
     by_size: ClassVar[dict[int, dict[str, Any]]] = {
-        size: {"network": nearest_size(size, _NETWORKS) if _NETWORKS else NO_NETWORK}
-        for size in range(MIN_SIZE, MAX_SIZE + 1)
+        size: {"network": nearest_size(size, NAMES) if NAMES else NO_NETWORK} for size in range(MIN_SIZE, MAX_SIZE + 1)
     }
 
     simulations: Annotated[CountOrNone, Key(SIMULATIONS, aliases="sims", implies={"seconds": 0.0})] = "none"
@@ -438,8 +418,9 @@ class EngineKeys(CalibratedKeys):
     network: Annotated[
         settings.ShippedOrNone,
         Key(
-            "A network file of `rlgo network`, the name of a shipped one, or an ONNX file (needs rlgo[onnx]); none: "
-            "`mc_rave_patterns` plays in its place, with the keys given, but those of PUCT."
+            "A network file of `rlgo network`, the name of a shipped one, an ONNX file (needs rlgo[onnx]), or "
+            "MODULE:NAME, an evaluator in Python; none: `mc_rave_patterns` plays in its place, with the keys given, "
+            "but those of PUCT."
         ),
     ] = f"{DEFAULT_SIZE}x{DEFAULT_SIZE}"
     strength: Annotated[

@@ -296,7 +296,12 @@ def with_policy(**changed):
         (with_policy(policy="a"), "evaluator: policy = 'a': expected numbers"),
         (with_policy(value=[0.5]), "evaluator: value has shape (1,): expected (2,)"),
         (with_policy(value=[0.5, np.nan]), "evaluator: value of position 1 = nan: expected P(Black wins), 0 to 1"),
-        (with_policy(value=[-1, 0]), "evaluator: value of position 0 = -1: expected P(Black wins), 0 to 1"),
+        (with_policy(value=[-2, 0]), "evaluator: value of position 0 = -2: expected P(Black wins), 0 to 1"),
+        (
+            with_policy(value=[-1, 0]),
+            "evaluator: value of position 0 = -1: expected P(Black wins), 0 to 1; a value v from -1 to 1 is "
+            "(1 + v) / 2",
+        ),
         ({"logits": np.full((2, N + 1), np.nan)}, "evaluator: logits of position 0, move 0 = nan: expected a number"),
         ({"q": np.full((2, N + 1), 1.5)}, "evaluator: q of position 0, move 0 = 1.5: expected 0 to 1"),
         (with_policy(ownership=[1]), "evaluator: ownership has shape (1,): expected 2 rows, one for each position"),
@@ -410,3 +415,20 @@ def test_a_batch_that_is_not_full_does_not_wait_for_ever():
     resources = Resources(2, batch=1000, batch_ms=1)
     PatientSearch(SIZE, settings, 3_000, evaluator=evaluator, resources=resources, seed=1).search(game_after("C3"))
     assert max(sizes) < 1000
+
+
+def test_a_policy_on_illegal_moves_is_warned_of_once(capsys):
+    """Two thirds of it are on C3, which is taken in the second position; on average of the batch, it is one third."""
+
+    def on_c3(positions):
+        policy = np.full((len(positions), N + 1), 1 / 3 / N)
+        policy[:, 12] = 2 / 3
+        return {"policy": policy}
+
+    evaluate(on_c3, Positions.of([game_after("D4"), game_after("C3")]))
+    assert not capsys.readouterr().err
+    for _ in range(2):
+        evaluate(on_c3, Positions.of(game_after("C3")))
+    assert capsys.readouterr().err == (
+        "rlgo: evaluator: 67% of its policy is on illegal moves; rlgo network check tells more\n"
+    )
