@@ -98,7 +98,7 @@ _File = Annotated[Path, typer.Argument(metavar="FILE", help="A network file, or 
 _What = Annotated[
     str,
     typer.Argument(
-        metavar="WHAT", help="A network file, the name of a shipped one, an ONNX file, or MODULE:NAME, an evaluator."
+        metavar="FILE", help="A network file, the name of a shipped one, an ONNX file, or MODULE:NAME, an evaluator."
     ),
 ]
 
@@ -227,14 +227,7 @@ def rounds(
     del steps, seed  # see `_settings`
     check_writable(json_file)
     settings = _settings(context, OF_ROUNDS, config, changes)
-    if settings.reuse and is_given(context, "steps"):
-        raise RlgoError(f"--steps cannot be combined with reuse = {settings.reuse:g}, from which the steps follow")
-    given = [f"--{name}" for name in ("steps", "blocks", "channels") if is_given(context, name)]
-    given += [f"--set {text}" for text in changes or () if text.partition("=")[0].strip() not in _WINDOW]
-    if learner and given:
-        raise RlgoError(f"{given[0]} has no effect here: --learner decides how a network learns")
-    if begin and Path(begin).is_dir():
-        raise RlgoError(f"--begin {begin}: expected a network; folders of games to begin with are --first-games DIR")
+    _refuse_together(context, settings)
 
     from train.network.rounds import RoundsPlan, rounds_table, run_rounds, to_json
 
@@ -248,9 +241,28 @@ def rounds(
     write_json(json_file, [to_json(r) for r in found])
 
 
+def _refuse_together(context: typer.Context, settings: NetworkSettings) -> None:
+    """Raise RlgoError for options of `rounds` that make no sense together."""
+    begin = context.params["begin"]
+    if settings.reuse and is_given(context, "steps"):
+        raise RlgoError(f"--steps cannot be combined with reuse = {settings.reuse:g}, from which the steps follow")
+    given = [f"--{name}" for name in ("steps", "blocks", "channels") if is_given(context, name)]
+    changes = context.params["changes"] or ()
+    given += [f"--set {text}" for text in changes if text.partition("=")[0].strip() not in _WINDOW]
+    if context.params["learner"] and given:
+        raise RlgoError(f"{given[0]} has no effect here: --learner decides how a network learns")
+    if begin and Path(begin).is_dir():
+        raise RlgoError(f"--begin {begin}: expected a network; folders of games to begin with are --first-games DIR")
+
+
 @app.command("test")
-def measure_network(files: Annotated[list[str], typer.Argument(metavar="WHAT... DIR...",
-    help="Networks, as for `info`, and folders of games.")], json_file: JsonFile = None) -> None:  # fmt: skip
+def measure_network(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE... DIR...", help="Networks, as for `info`, and folders of games."),
+    ],
+    json_file: JsonFile = None,
+) -> None:
     """Measure how well networks predict held-out games.
 
     The policy's loss is its cross-entropy with the shares of visits, of which `least` is the smallest possible; the

@@ -197,25 +197,17 @@ def run_rounds(
     """
     # Refused before games are played:
     plan = validated(plan)
-    learner = first = None
-    if plan.learner:
-        learner = load("learner", plan.learner, "a function (folders, previous, out)", callable)
-        plan = plan._replace(learner=_whole_name(plan.learner), begin=_whole_name(plan.begin))
-    if plan.begin:
-        found = load_any_network(plan.begin) if learner else load_network(plan.begin)
-        first = found if isinstance(found, ConvNetwork) and not learner else None
+    plan, start = _start(plan, first_games)
     without_simulations(plan.matched)
     for spec in (plan.player, plan.matched):
         if "network" in {part.partition("=")[0].strip() for part in split_spec(spec)}:
             raise RlgoError(f"player {spec}: expected one without network, which changes from round to round")
         parse_spec(with_network(spec, plan.begin))
     check_equal_time(plan.matched, _opponent_of(plan))
-    if first is not None:
-        plan = plan._replace(shape=first.shape)
     record = {**plan.settings.by_key(), **plan.shape._asdict(), **plan._asdict()}
     for key in ("rounds", "settings", "shape"):
         del record[key]
-    record["begin"] = (plan.begin or None) if first is None else digest_of(first)
+    record["begin"] = (plan.begin or None) if start.first is None else digest_of(start.first)
     if not plan.learner:
         del record["learner"]
     record["first_games"] = sum(len(read_collection([path])) for path in first_games)
@@ -223,20 +215,33 @@ def run_rounds(
     make_folder(folder)
     player, matched, opponent = map(_from_anywhere, (plan.player, plan.matched, plan.opponent))
     plan = plan._replace(player=player, matched=matched, opponent=opponent)
-    begun = [path.resolve() for path in first_games]
-    start = _Start(plan.begin if first is None else str(_network_of(0)), first, begun, learner)
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # so that modules are found from the folder of the rounds, too
     with only_writer(folder), _inside(folder, record):
-        if first is not None and not _network_of(0).is_file():
+        if start.first is not None and not _network_of(0).is_file():
             make_folder(_network_of(0).parent)
-            first.save(_network_of(0))
+            start.first.save(_network_of(0))
         rounds: list[Round] = []
         while len(rounds) < plan.rounds and not is_enough([r.at_sims for r in rounds if r.at_sims is not None]):
             rounds.append(_run_round(plan, rounds, start, progress, places))
             if progress:
                 console.message(rounds_table(rounds))
         return rounds
+
+
+def _start(plan: RoundsPlan, first_games: Sequence[Path]) -> tuple[RoundsPlan, _Start]:
+    """Load what rounds begin with; return it, and the plan with whole paths of programs, and the network's shape."""
+    games = [path.resolve() for path in first_games]
+    if plan.learner:
+        learner = load("learner", plan.learner, "a function (folders, previous, out)", callable)
+        plan = plan._replace(learner=_whole_name(plan.learner), begin=_whole_name(plan.begin))
+        if plan.begin:
+            load_any_network(plan.begin)
+        return plan, _Start(plan.begin, None, games, learner)
+    first = load_network(plan.begin) if plan.begin else None
+    if first is None:
+        return plan, _Start("", None, games, None)
+    return plan._replace(shape=first.shape), _Start(str(_network_of(0)), first, games, None)
 
 
 @contextlib.contextmanager

@@ -428,7 +428,7 @@ def test_the_commands(games, tmp_path, capsys):
         assert main(["network", "train", str(games), *given]) == 2
         assert message in capsys.readouterr().err
     assert main(["network", "test", file]) == 2
-    assert "expected one or more network files, and one or more folders" in capsys.readouterr().err
+    assert "expected one or more networks, and one or more folders" in capsys.readouterr().err
     assert main(["network", "test", file, str(tmp_path / "gmaes")]) == 2
     assert "gmaes: no such network file" in capsys.readouterr().err
 

@@ -57,7 +57,9 @@ def test_an_evaluator_in_python_is_loaded_once(name):
     assert {str(file) for file in files} == {name.partition(":")[0].removesuffix(".py") + ".py"}
 
 
-@pytest.mark.parametrize("spec", ["puct,playouts=off,sims=30,batch=4", "network", "mc_rave,sims=30,prior_n=99,evaluator=policy"])
+@pytest.mark.parametrize(
+    "spec", ["puct,playouts=off,sims=30,batch=4", "network", "mc_rave,sims=30,prior_n=99,evaluator=policy"]
+)
 def test_players_ask_it(program, spec):
     """It likes C2, the eighth point, with any player."""
     player = make_player(f"{spec},network={program}", 5, 1)
