@@ -207,7 +207,8 @@ def test_the_command(tmp_path, capsys):
     out = tmp_path / "rounds"
     arguments = (
         f"network rounds {PLAN.player} --games 6 --rounds 1 --matched {PLAN.matched} --match-games 2 --size 5 "
-        f"--blocks 1 --channels 8 --steps 1 --opening-plies 2 --parallel 2 --out {out} --json {tmp_path / 'rounds.json'}"
+        f"--blocks 1 --channels 8 --steps 1 --opening-plies 2 "
+        f"--parallel 2 --out {out} --json {tmp_path / 'rounds.json'}"
     ).split()
     assert main(arguments) == 0
     assert "won at equal time" in capsys.readouterr().out
@@ -229,7 +230,7 @@ def test_the_command(tmp_path, capsys):
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch, capsys):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(rounds, "run_rounds", interrupted)
