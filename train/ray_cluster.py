@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -92,6 +92,13 @@ def connect(cluster: str, workers: int, n_weights: int = 0, setting: str = "") -
     except Exception as error:  # anything else Ray finds wrong: versions, addresses, permissions
         raise RlgoError(f"{setting}: {' '.join(str(error).split())}") from None
     return ray, True
+
+
+def cancel(ray: Any, calls: Iterable[Any]) -> None:
+    """Interrupt tasks as Ctrl-C would. Not by force, which has made Ray abort this process."""
+    for call in calls:
+        with contextlib.suppress(Exception):
+            ray.cancel(call)
 
 
 def cluster_setting(cluster: str) -> str:

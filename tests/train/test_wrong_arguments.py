@@ -11,6 +11,7 @@ from nonsense import NONSENSE
 import rlgo
 from rlgo.base.checks import validated
 from train.arena.match import MatchSettings, play_match
+from train.arena.sprt import Sprt
 from train.arena.tournament import read_tournament, run_tournament
 from train.experiments.declaration.reading import read_experiment
 from train.experiments.running.run import run_experiment
@@ -31,6 +32,7 @@ def match_settings(**values):
 CALLS = {
     play_match: {"a": "greedy,weights=nowhere.npz", "b": "random", "games": 2},
     match_settings: {"games": 2},
+    Sprt: {},
     read_tournament: {"path": "nowhere.toml"},
     run_tournament: {"plan": None},
     read_experiment: {"path": "nowhere.toml"},

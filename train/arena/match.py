@@ -46,6 +46,7 @@ from train.arena.pool import GamePool, GameTask, make_pool
 from train.arena.prepare import try_players
 from train.arena.referee import GameRules
 from train.arena.results import PlayedGame, Results, check_records, open_results, play_into, read_header
+from train.arena.sprt import Sprt, Verdict, judge
 from train.provenance import versions
 from train.stats import clustered_interval, in_percent
 
@@ -62,13 +63,14 @@ class MatchSettings(NamedTuple):
     `play_match` checks them.
     """
 
-    games: PairedGames
+    games: PairedGames  # the maximum if there is an SPRT
     size: BoardSize = DEFAULT_SIZE
     komi: Komi = DEFAULT_KOMI
     seed: SeedNumber = 1  # seed of the openings, and of players whose specs set none
     openings: str = ""  # see `openings.find_openings`
     max_moves: Count | None = None  # plies, with the opening, before a game is scored as is
     time: TimeSettings | None = None  # for each side; None: no clock
+    sprt: Sprt | None = None  # a test that ends the match once it is decided
     equal_time: bool = False  # find the simulations of B with which it thinks as long as A
     skip: CountOr0 = 0  # openings at the beginning to leave out, as they are played elsewhere
 
@@ -117,6 +119,8 @@ class MatchResult:
     # Total time of A and of B; none in a fast match. Not compared, because it varies from run to run.
     seconds: tuple[float, float] = field(default=(0.0, 0.0), compare=False)
     time: str = ""  # for each side, as `clock.parse_time` reads it; "": no clock
+    sprt: Sprt | None = None
+    verdict: Verdict | None = None  # of the SPRT
     # Of the mean search of A and of B; 0: none.
     simulations: tuple[float, float] = field(default=(0.0, 0.0), compare=False)
     equal_time: dict[str, Any] | None = None  # how the simulations of B were found; see `equal_time.EqualTime`
@@ -179,6 +183,8 @@ class MatchResult:
         ):
             if count:
                 lines.append(f"{count} of the games {what}")
+        if self.sprt is not None and self.verdict is not None:
+            lines.append(self.verdict.describe(self.sprt))
         if self.interrupted:
             lines.append("interrupted before the last game")
         return "\n".join(lines)
@@ -230,7 +236,7 @@ def play_match(
     path, records = check("results", results, Path | None), check("sgf", sgf, Path | None)
     if fast:
         others = {
-            "time": s.time, "jobs": jobs > 1, "cluster": cluster, "results": results, "sgf": sgf,
+            "time": s.time, "jobs": jobs > 1, "cluster": cluster, "results": results, "sgf": sgf, "sprt": s.sprt,
             "equal_time": s.equal_time, "skip": s.skip,
         }  # fmt: skip
         if given := [name for name, value in others.items() if value]:
@@ -244,7 +250,7 @@ def play_match(
     match.prepare()
     with open_results(path, match.header, s.size) as kept:
         interrupted = match.play(kept, jobs, cluster, progress=progress)
-        return match.result(match.own(kept), interrupted=interrupted)
+        return match.result(kept, interrupted=interrupted)
 
 
 def _check_sgf_folder(records: Path | None, results: Path | None) -> None:
@@ -356,17 +362,38 @@ class _Match:
         return interrupted
 
     def _play_in(self, pool: GamePool, kept: Results, *, progress: bool) -> None:
-        """Play the rest of the match in a pool."""
+        """Play the rest of the match in a pool, or until its test is decided."""
         games, tasks = self.settings.games - 2 * self.settings.skip, self.tasks(kept.numbers)
         if self.sgf is not None:
             make_folder(self.sgf)
         sgf = None if self.sgf is None else self.sgf / "game-{:05}.sgf"
         with console.Progress(games, "games", initial=len(self.own(kept)), enabled=progress) as bar:
-            for _ in play_into(kept, pool, tasks, bar, sgf):
+            played = play_into(kept, pool, tasks, bar, sgf)
+            while not self.is_decided(kept) and next(played, None) is not None:
                 bar.set_postfix(lambda: _won(self.own(kept)))
 
-    def result(self, games: Sequence[PlayedGame], *, interrupted: bool) -> MatchResult:
-        """Return the result of some games, in their order."""
+    def verdict(self, kept: Results) -> Verdict | None:
+        """Return the state of the match's test; None without one.
+
+        Openings count in order, up to one that is not finished. So it does not depend on how long single games take.
+        """
+        if self.settings.sprt is None:
+            return None
+        scores = scores_by_opening(self.own(kept))
+        openings = itertools.count(self.settings.skip + 1)
+        complete = itertools.takewhile(lambda opening: len(scores.get(opening, [])) == 2, openings)
+        return judge([sum(scores[opening]) / 2 for opening in complete], self.settings.sprt)
+
+    def is_decided(self, kept: Results) -> bool:
+        """Return whether the match has a test that is decided."""
+        verdict = self.verdict(kept)
+        return verdict is not None and verdict.accepted != ""
+
+    def result(self, kept: Results, *, interrupted: bool) -> MatchResult:
+        """Return the result of the finished games. Those after the end of a test do not count."""
+        games, verdict = self.own(kept), self.verdict(kept)
+        if verdict is not None and verdict.accepted:
+            games = [game for game in games if game.opening <= self.settings.skip + verdict.openings]
         records = [game.record for game in games]
         forfeits = [f"game {game.number}: {game.record.forfeit}" for game in games if game.record.forfeit]
         return _make_result(
@@ -386,6 +413,8 @@ class _Match:
             equal_time=self.equal_time,
             same_limit=self.same_limit,
             time=self.time,
+            sprt=self.settings.sprt,
+            verdict=verdict,
         )
 
 

@@ -431,12 +431,11 @@ class RayPool(GamePool):
         """Do nothing: Ray has another process."""
 
     def close(self) -> None:
-        """End all games, and the connection if it is ours."""
-        for call in self._calls:
-            with contextlib.suppress(Exception):
-                self._ray.cancel(call, force=True)
+        """End the connection if it is ours, and with it all games; otherwise only the games."""
         if self._is_ours:
             self._ray.shutdown()
+        else:
+            ray_cluster.cancel(self._ray, self._calls)
 
 
 @functools.cache
@@ -454,4 +453,9 @@ def _worker_in(folder: str, fingerprint: str, name: str) -> GameWorker:
 
 def _play(folder: str, fingerprint: str, name: str, task: GameTask) -> GameRecord:
     """Play a game in a process of a cluster."""
-    return _worker_in(folder, fingerprint, name).play(task)
+    worker = _worker_in(folder, fingerprint, name)
+    try:
+        return worker.play(task)
+    except KeyboardInterrupt:  # cancelled: an engine may still owe an answer
+        worker.close()
+        raise

@@ -45,6 +45,7 @@ _Time = Annotated[
 ]
 _Jobs = Annotated[int, option("--jobs", "Games at a time.", Workers)]
 _Cluster = Annotated[str, option("--cluster", "Ray cluster: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")]
+_Sprt = Annotated[str | None, option("--sprt", "Stop when this is decided: elo0=0,elo1=20.", metavar="TEST")]
 _ResultsFile = Annotated[
     Path | None, option("--results", "Append games to this JSONL file, and continue from its end.", metavar="FILE")
 ]
@@ -67,6 +68,7 @@ def match(
     time: _Time = None,
     jobs: _Jobs = 1,
     cluster: _Cluster = "",
+    sprt: _Sprt = None,
     results: _ResultsFile = None,
     sgf: _SgfFolder = None,
     equal_time: _EqualTime = False,
@@ -82,6 +84,7 @@ def match(
 
     from rlgo.go.clock import parse_time
     from train.arena.match import play_match
+    from train.arena.sprt import parse_sprt
 
     with report_stop("the first game"):
         result = play_match(
@@ -100,6 +103,7 @@ def match(
             cluster=cluster,
             results=results,
             sgf=sgf,
+            sprt=None if sprt is None else parse_sprt(sprt),
             equal_time=equal_time,
         )
     print(result)

@@ -102,7 +102,6 @@ _GONE = {  # commands and options of earlier versions, with what takes their pla
     "ladder --games": "--make takes as many games as the shipped scale",
     "ladder --gnugo": "--make takes as many games as the shipped scale",
     "ladder --seed": "--make takes the seed of the shipped scale",
-    "match --sprt": "choose --games beforehand; `rlgo experiment run --minutes` stops when a claim is decided",
     "match --check-scores": "the referee compares the boards of engines with its own at the end of every game",
     "sweep --openings": "set `openings` in the table [sweep] of its file",
     "tournament --openings": "set `openings` in the table [tournament] of its file",

@@ -25,7 +25,7 @@ from rlgo.go.rules import check_max_moves
 from rlgo.learning.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out
 from rlgo.learning.optimisers import LearningRule, find_rule
 from train.console import message
-from train.ray_cluster import check_fingerprint, cluster_setting, connect, fingerprint, short_error
+from train.ray_cluster import cancel, check_fingerprint, cluster_setting, connect, fingerprint, short_error
 
 _RETRIES = 3  # of a task whose process or machine dies, before giving up
 
@@ -195,9 +195,8 @@ class RayWorkers(LearnWorkers):
         except self._ray.exceptions.RayError as error:
             raise RlgoError(f"{self._setting}: a worker died {_RETRIES + 1} times: {short_error(error)}") from None
         finally:
-            for call in waiting:
-                with contextlib.suppress(Exception):
-                    self._ray.cancel(call, force=True)
+            if not self._is_ours:  # otherwise `close` ends them
+                cancel(self._ray, waiting)
 
     def occurrences(self) -> np.ndarray:
         """Return int64[n + 1], how often each weight occurred; see `td.UpdateScratch`."""

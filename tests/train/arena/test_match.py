@@ -1,4 +1,4 @@
-"""Matches: openings, results, records, Ctrl-C, and external engines."""
+"""Matches: openings, results, records, sequential tests, Ctrl-C, and external engines."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from rlgo.go.sgf import read_sgf
 from rlgo.learning.fast_games import joined
 from train.arena.fast import play_weights
 from train.arena.match import play_match
+from train.arena.sprt import Sprt
 
 FIVE: dict[str, Any] = {"size": 5, "komi": 2.5, "progress": False}
 
@@ -90,6 +91,25 @@ def test_a_match_without_its_first_openings_is_the_end_of_the_whole_one(tmp_path
     assert play_match("random", "random,seed=3", **arguments, results=path) == whole
 
 
+def test_a_test_begins_with_the_first_opening_that_is_played() -> None:
+    arguments = {"size": 5, "sprt": Sprt(0, 400), "seed": 2, "progress": False}
+    won = play_match("mc_rave,sims=60", "random", 60, skip=10, **arguments)
+    assert won.verdict is not None
+    assert won.verdict.accepted
+    assert won.verdict.openings == won.games // 2 < 20
+
+
+def test_games_after_the_end_of_a_test_do_not_count(tmp_path: Path) -> None:
+    """Those of other processes, for instance, which finish games of later openings."""
+    arguments: dict[str, Any] = {"size": 5, "seed": 2, "progress": False}
+    test = play_match("mc_rave,sims=60", "random", 60, sprt=Sprt(0, 400), **arguments)
+    play_match("mc_rave,sims=60", "random", 60, results=tmp_path / "all.jsonl", **arguments)
+    late = play_match("mc_rave,sims=60", "random", 60, sprt=Sprt(0, 400), results=tmp_path / "all.jsonl", **arguments)
+    assert test.verdict is not None
+    assert late.games == test.games == 2 * test.verdict.openings < 60
+    assert (late.verdict, late.scores) == (test.verdict, test.scores)
+
+
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
@@ -142,11 +162,30 @@ def test_ctrl_c_before_the_first_result() -> None:
         play_match(interrupter(0), "random", 10, size=5)
 
 
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_match_stops_when_the_test_is_decided(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    arguments: dict[str, Any] = {"a": "open_spiel,sims=64", "b": "random", "games": 400, "sprt": Sprt(0, 100), **FIVE}
+    result = play_match(**arguments, results=path)
+    assert result.verdict is not None
+    assert result.verdict.accepted == "H1"
+    assert result.games < 100
+    assert result.verdict.openings <= (result.games + 1) // 2
+    assert "SPRT elo0=0, elo1=100: more than 0 Elo stronger after" in str(result)
+    # Decided already: no further game. And by several processes, the same verdict.
+    assert play_match(**arguments, results=path).games == result.games
+    assert play_match(**arguments, jobs=3).verdict == result.verdict
+    undecided = play_match("random", "random", 2, sprt=Sprt(), **FIVE)
+    assert undecided.verdict is not None
+    assert "undecided" in str(undecided)
+
+
 def test_a_fast_match_has_nothing_of_this(tmp_path: Path) -> None:
     for more, named in (
         ({"jobs": 2}, "jobs"),
         ({"results": tmp_path / "x"}, "results"),
-        ({"skip": 1, "games": 4, "time": TimeSettings(1)}, "time or skip"),
+        ({"sprt": Sprt(), "skip": 1, "games": 4, "time": TimeSettings(1)}, "time or sprt or skip"),
     ):
         with pytest.raises(RlgoError, match=f"^fast cannot be combined with {named}$"):
             play_match("random", "random", fast=True, **{"games": 2, **FIVE, **more})

@@ -95,7 +95,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["experiment", "list", "--results", "x", "--out", "y"], "--out has no effect with --results"),
         (["experiment", "plot", "plies", "--results", "x", "--out", "y"], "--out has no effect with --results"),
         (["openings", "judge", "empty"], "openings judge is gone: `rlgo openings make` keeps"),
-        (["match", "random", "random", "--games=2", "--sprt=elo0=0,elo1=9"], "match --sprt is gone: choose --games"),
+        (["match", "random", "random", "--games=2", "--check-scores"], "match --check-scores is gone: the referee"),
         (["sweep", "plot", "x"], "sweep plot is gone: a sweep draws itself at its end"),
         (["analyze", "x.sgf", "--game", "--sgf", "a", "--json", "a"], "--json a: expected another file than --sgf"),
         (["analyze", "x.json", "--json", "x.json"], "--json x.json: expected another file than POSITION.sgf"),

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stand_ins import write_engine
 from tiny_runs import interrupt, tiny
 
 from rlgo.base.errors import RlgoError
@@ -167,7 +168,11 @@ def test_a_match_on_a_cluster(nodes, tmp_path):
         list(pool.run([GameTask(1, "nobody", "random", (), 1, GameRules(5, 2.5, 75))]))
 
 
-def test_a_game_whose_process_dies_is_played_again(nodes, monkeypatch, capsys):
+def test_a_game_whose_process_dies_is_played_again(nodes, tmp_path, monkeypatch, capsys):
+    dying = tmp_path / "dying.py"
+    dying.write_text(
+        "import os, rlgo\nclass Dying(rlgo.Player):\n    def genmove(self, game):\n        os.kill(os.getpid(), 9)\n"
+    )
     tasks = [GameTask(n, "random", "random", (), 1, GameRules(5, 2.5, 75)) for n in range(1, 13)]
     own = GameWorker()
     with contextlib.closing(RayPool(nodes.address, 2)) as pool:
@@ -177,9 +182,7 @@ def test_a_game_whose_process_dies_is_played_again(nodes, monkeypatch, capsys):
             if task.number != 4 or killed:
                 return start(place, task)
             killed.append(place)
-            handle = start(place, dataclasses.replace(task, black="open_spiel,sims=1000000000"))  # it cannot end
-            pool._ray.cancel(handle, force=True)
-            return handle
+            return start(place, dataclasses.replace(task, black=f"{dying}:Dying"))
 
         monkeypatch.setattr(pool, "start", start_and_kill)
         assert {task.number: record.moves for task, record in pool.run(tasks)} == {
@@ -187,6 +190,22 @@ def test_a_game_whose_process_dies_is_played_again(nodes, monkeypatch, capsys):
         }
     assert killed
     assert capsys.readouterr().err.count("game 4: its process died; playing the game again") == 1
+
+
+def test_games_end_with_their_pool(nodes, tmp_path):
+    """And their engines, on a cluster that stays."""
+    task = GameTask(1, write_engine(tmp_path) + "C3", "mc_rave,sims=1e9", (), 1, GameRules(5, 2.5, 75))  # endless
+    log = tmp_path / "log"
+    with contextlib.closing(RayPool(nodes.address, 1)) as pool:
+        game = pool.start(0, task)
+        while not log.exists() or "genmove" not in log.read_text():
+            assert not pool.wait([game])
+        time.sleep(0.5)  # now the other side thinks
+    begun = time.monotonic()
+    with pytest.raises(pool._ray.exceptions.TaskCancelledError):
+        pool._ray.get(game, timeout=SECONDS)
+    while not log.read_text().endswith("quit\n"):
+        assert time.monotonic() - begun < SECONDS
 
 
 # ---------------------------------------------------------------------------------------------
@@ -278,7 +297,10 @@ def test_a_death_changes_nothing(four, nodes):
 def test_who_does_not_answer_ends_the_round(four, monkeypatch):
     monkeypatch.setattr(four.pool, "_timeout", 0.1)
     with pytest.raises(RlgoError, match=r"[1-4] of 4 workers did not answer within 0.1 s \(run.cluster_timeout\)"):
-        four.pool.learn(1_000_000, 0)
+        four.pool.learn(10**9, 0)
+    begun = time.monotonic()
+    while len(set(four.pool._cpus())) > 1:  # until all CPUs are free again
+        assert time.monotonic() - begun < 60
 
 
 def test_a_worker_that_always_dies(single, monkeypatch):
