@@ -23,7 +23,7 @@ from rlgo.go.positions import HISTORY, Positions
 _POLICIES = {"policy": PROBABILITIES, "logits": LOGITS, "q": ACTION_VALUES}
 _OTHERS = ("ownership", "score")  # shown, but not searched with
 _TOLERANCE = 1e-2  # in the sum of probabilities, for networks that compute with 16 bits
-_ROUNDING = 1e-3  # by which a value may miss 0 or 1
+ROUNDING = 1e-3  # by which a value may miss 0 or 1
 _FIRST = 1_000  # positions whose policies are compared with legal moves
 _MOST_ILLEGAL = 0.5  # share of these that is not warned of
 _seen: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # how many positions each evaluator has been asked about
@@ -186,9 +186,9 @@ def _value(entry: Any, n: int) -> np.ndarray:
         entry = np.reshape(np.asarray(entry), n)
     array = _numbers("value", entry, (n,), np.float64)
     words = "P(Black wins), 0 to 1"
-    if (np.abs(array) <= 1 + _ROUNDING).all():  # some are below 0, if any is refused
+    if (np.abs(array) <= 1 + ROUNDING).all():  # some are below 0, if any is refused
         words += "; a value v from -1 to 1 is (1 + v) / 2"
-    _refuse("value", ~((array >= -_ROUNDING) & (array <= 1 + _ROUNDING)), array, words)
+    _refuse("value", ~((array >= -ROUNDING) & (array <= 1 + ROUNDING)), array, words)
     return np.clip(array, 0.0, 1.0)
 
 

@@ -23,6 +23,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 import numpy as np
 from annotated_types import Ge, Le
 
+from mcts.outside.evaluator import ROUNDING
 from rlgo.base.checks import Choice, check
 from rlgo.base.errors import RlgoError, cut, nearest, shown
 from rlgo.base.files import read_text
@@ -212,8 +213,8 @@ class OnnxNetwork:
             x = (x + 1.0) / 2.0
         elif d.value_range == "logit":
             x = 1.0 / (1.0 + np.exp(-x))
-        elif x.min(initial=0.0) < 0:
-            raise RlgoError(f'{self.file}: value {x.min():.4g}: expected value_range = "tanh", which is -1 to 1')
+        elif (least := x.min(initial=0.0)) < -ROUNDING:
+            raise RlgoError(f'{self.file}: an output of {least:.4g}: expected value_range = "tanh", which is -1 to 1')
         return x if d.value_view == "black" else np.where(to_play == BLACK, x, 1.0 - x)
 
 

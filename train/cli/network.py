@@ -313,7 +313,7 @@ def check(what: _What, folders: _Folders, json_file: JsonFile = None) -> int:
     found = {f"{size}x{size}": check_network(network, data) for size, data in sizes.items()}
     for board, checked in found.items():
         print(f"{what}, {board}: {checked_text(checked)}")
-    write_json(json_file, {board: checked._asdict() for board, checked in found.items()})
+    write_json(json_file, {board: checked.to_json() for board, checked in found.items()})
     return int(any(checked.problems for checked in found.values()))
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mcts.outside.checked import CheckedNetwork
-from mcts.outside.evaluator import illegal_mass, read_answers
+from mcts.outside.evaluator import ROUNDING, illegal_mass, read_answers
 from rlgo.base.errors import RlgoError
 from rlgo.base.user_code import guarded
 from rlgo.features.planes import N_SYMMETRIES, apply_symmetry
@@ -25,7 +25,6 @@ from train.console import table
 _BATCH = 512
 _BINS = 10
 _LEAST = 1e-6  # a probability, in place of 0
-_ROUNDING = 1e-3  # by which a value may miss 0 or 1
 _MOST_ILLEGAL = 0.1  # of a policy, that is no problem
 _CLEAR = 3.0  # standard errors, over games, from which on a difference of losses is one
 
@@ -58,6 +57,11 @@ class Checked(NamedTuple):
     bins: list[Bin]
     calibration_error: float
     problems: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain data; None, as JSON has no NaN, where nothing is known."""
+        found = {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in self._asdict().items()}
+        return found | {"bins": [b._asdict() for b in self.bins]}
 
 
 def check_network(network: PolicyNetwork, data: GameData) -> Checked:
@@ -123,9 +127,9 @@ def _mean_illegal(answers: list[Any], legal: list[np.ndarray]) -> float:
 def _in_range(v: np.ndarray, problems: list[str]) -> np.ndarray:
     """Return values as P(Black wins); RlgoError for those that can be no such thing."""
     low, high = float(np.min(v)), float(np.max(v))
-    if not (low >= -1 - _ROUNDING and high <= 1 + _ROUNDING):  # NaN, too
+    if not (low >= -1 - ROUNDING and high <= 1 + ROUNDING):  # NaN, too
         raise RlgoError(f"evaluator: value from {low:.4g} to {high:.4g}: expected P(Black wins), 0 to 1")
-    if low < -_ROUNDING:
+    if low < -ROUNDING:
         problems.append(f"value: from {low:.2f} to {high:.2f}, in [-1, 1] in place of [0, 1]: expected (1 + v) / 2")
         return (1 + v) / 2
     return v

@@ -263,12 +263,13 @@ def _inside(folder: Path, record: dict[str, Any]) -> Iterator[None]:
 
 
 def _from_anywhere(spec: str) -> str:
-    """Return a spec whose values that are files are found from every working directory."""
+    """Return a spec whose files are found from every working directory."""
     parts = []
     for part in split_spec(spec):
         key, equals, value = part.partition("=")
-        file = user_path(read_spec_value(value.strip()))
-        parts.append(f"{key}={spec_value(file.resolve())}" if equals and os.path.isfile(file) else part)
+        name = read_spec_value(value.strip()) if equals else part
+        whole = _whole_name(name)
+        parts.append(part if whole == name else f"{key}={spec_value(whole)}" if equals else whole)
     return ",".join(parts)
 
 

@@ -113,6 +113,14 @@ def test_bad_descriptions(entries, message):
     assert "\n" not in str(error.value)
 
 
+def test_a_range_that_is_another_one(tmp_path):
+    network = OnnxNetwork(save_network(tmp_path / "n.onnx", metadata={**METADATA, "rlgo.value_range": "probability"}))
+    with pytest.raises(
+        RlgoError, match=r'n.onnx: an output of -0.\d+: expected value_range = "tanh", which is -1 to 1'
+    ):
+        network(positions())
+
+
 def test_bad_files(tmp_path, monkeypatch):
     bad = tmp_path / "bad.onnx"
     bad.write_bytes(b"no network")

@@ -152,7 +152,9 @@ def test_the_commands(folder, tmp_path, monkeypatch, capsys):
     )
     assert main(["network", "check", "minus.py:evaluate", str(folder), "--json", "c.json"]) == 1
     assert "value: from -1.00 to -1.00, in [-1, 1] in place of [0, 1]" in capsys.readouterr().out
-    assert json.loads((tmp_path / "c.json").read_text())["5x5"]["problems"]
+    told = json.loads((tmp_path / "c.json").read_text())["5x5"]
+    assert told["problems"]
+    assert [b["value"] for b in told["bins"]] == [pytest.approx(0, abs=1e-5)]
     assert main(["network", "check", "minus.py:half", str(folder)]) == 0
     assert "nothing wrong found" in capsys.readouterr().out
     assert main(["network", "test", "minus.py:half", "9x9", str(folder)]) == 0

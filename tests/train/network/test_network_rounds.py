@@ -200,6 +200,9 @@ def test_files_of_players_are_found_from_the_folder_of_the_rounds(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     Path("a.npz").touch()
     assert _from_anywhere("uct,calibration=a.npz,c=1") == f"uct,calibration={tmp_path / 'a.npz'},c=1"
+    Path("b.py").touch()
+    assert _from_anywhere("b.py:C,network=b.py:f") == f"{tmp_path}/b.py:C,network={tmp_path}/b.py:f"
+    assert _from_anywhere("gtp:gnugo --level 1") == "gtp:gnugo --level 1"
     assert _from_anywhere("uct,calibration=9x9,c=1") == "uct,calibration=9x9,c=1"
 
 
