@@ -37,6 +37,10 @@ class PlayedGame(NamedTuple):
     z : 1 Black won, 0 White won, 0.5 a draw, by area
     values : P(Black wins) before each move, by its search
     policies : before each move, what a policy should learn (`rlgo.Player.policy_target`): weights by move, best first
+
+    >>> import mcts
+    >>> mcts.PlayedGame(1, (), 0.5, (), ()).z
+    0.5
     """
 
     number: int
@@ -79,7 +83,7 @@ def play_games(
     ...     legal = positions.legal()
     ...     return {"policy": legal / legal.sum(axis=1, keepdims=True), "value": np.full(len(positions), 0.5)}
     >>> sorted((game.number, len(game.values)) for game in mcts.play_games(uniform, 2, size=5, simulations=4, seed=2))
-    [(1, 60), (2, 60)]
+    [(1, 22), (2, 19)]
     """
     games, parallel, size = check("games", games, Count), check("parallel", parallel, Count), board_size(size)
     komi = check("komi", komi, Komi)
