@@ -91,6 +91,9 @@ _Learner = Annotated[
 _Gate = Annotated[
     bool, option("--gate", "Play games with a network only if it wins half of its match at equal simulations.")
 ]
+_Asynchronous = Annotated[
+    bool, option("--asynchronous", "Play the games of the next round while one learns, with the network before.")
+]
 _Cluster = Annotated[
     str, option("--cluster", "Ray cluster for the games: local, auto or HOST:PORT (needs rlgo[ray]).", metavar="C")
 ]
@@ -208,6 +211,7 @@ def rounds(
     seed: Seed = _DEFAULTS.seed,
     changes: _Changes = None,
     learner: _Learner = "",
+    asynchronous: _Asynchronous = False,
     jobs: Annotated[int, option("--jobs", "Games at a time.", Workers)] = 1,
     parallel: _Parallel = 1,
     cluster: _Cluster = "",
@@ -233,7 +237,7 @@ def rounds(
 
     plan = RoundsPlan(
         player, games, most, matched, match_games, gate, opponent, begin, size, komi, komi_spread, opening_plies,
-        settings.seed, _shape(begin, blocks, channels), settings, learner,
+        settings.seed, _shape(begin, blocks, channels), settings, asynchronous, learner,
     )  # fmt: skip
     with kept_in(out, "the rounds so far"):
         found = run_rounds(plan, out, first_games or (), jobs=jobs, parallel=parallel, cluster=cluster)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlgo.base.budget import never
 from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder, write_atomically
@@ -89,6 +90,7 @@ class GamesPlan(NamedTuple):
 def play_games(
     plan: GamesPlan, out: Path, *,
     jobs: int = 1, parallel: int = 1, cluster: str = "", sgf: Path | None = None, progress: bool = True,
+    stop: Callable[[], bool] = never,
 ) -> int:  # fmt: skip
     """Play a player against itself, and keep the games with its opinion of each position.
 
@@ -102,6 +104,7 @@ def play_games(
     jobs, parallel, cluster : see `arena.pool.make_pool`
     sgf : a folder for a record of every game
     progress : show progress on standard error
+    stop : called after each game; True ends the call
 
     Returns
     -------
@@ -140,6 +143,8 @@ def play_games(
                     is_warned = True
                 bar.update()
                 done += 1
+                if stop():
+                    break
     return done - first
 
 

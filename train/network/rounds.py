@@ -8,7 +8,8 @@ Start reading at `run_rounds`. Its folder holds
 
 and for each round k from 1
 
-    round-k/games/        played with the network of round k - 1, or with the last one that passed (`RoundsPlan.gate`)
+    round-k/games/        played with the network of round k - 1, or with the last one that passed (`RoundsPlan.gate`);
+                          asynchronous, while round k - 1 learns, with that of round k - 2
     round-k/network.npz   the network that learned from the latest games so far, as many as the window has
     round-k/learner/      in place of it and of learning/, what a program that learns has written (`RoundsPlan.learner`)
     round-k/learned.json  which network that is, and numbers about both, written once the round has learned
@@ -26,8 +27,10 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple, Protocol
 
 from rlgo.base.checks import validated
@@ -85,6 +88,7 @@ class RoundsPlan(NamedTuple):
     seed: SeedNumber = 1
     shape: Shape = Shape()
     settings: NetworkSettings = OF_ROUNDS
+    asynchronous: bool = False  # the games of the next round are played while one learns
     learner: str = ""  # MODULE:FUNCTION or FILE.py:FUNCTION, see `Learner`; "": rlgo's own network learns
 
     def combine(self) -> None:
@@ -208,8 +212,9 @@ def run_rounds(
     for key in ("rounds", "settings", "shape"):
         del record[key]
     record["begin"] = (plan.begin or None) if start.first is None else digest_of(start.first)
-    if not plan.learner:
-        del record["learner"]
+    for key in ("learner", "asynchronous"):  # plans of earlier versions have neither
+        if not record[key]:
+            del record[key]
     record["first_games"] = sum(len(read_collection([path])) for path in first_games)
     check_folder(folder, "--out")
     make_folder(folder)
@@ -217,13 +222,13 @@ def run_rounds(
     plan = plan._replace(player=player, matched=matched, opponent=opponent)
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # so that modules are found from the folder of the rounds, too
-    with only_writer(folder), _inside(folder, record):
+    with only_writer(folder), _inside(folder, record), _Ahead() as ahead:
         if start.first is not None and not _network_of(0).is_file():
             make_folder(_network_of(0).parent)
             start.first.save(_network_of(0))
         rounds: list[Round] = []
         while len(rounds) < plan.rounds and not is_enough([r.at_sims for r in rounds if r.at_sims is not None]):
-            rounds.append(_run_round(plan, rounds, start, progress, places))
+            rounds.append(_run_round(plan, rounds, start, ahead, progress, places))
             if progress:
                 console.message(rounds_table(rounds))
         return rounds
@@ -284,23 +289,18 @@ def has_passed(plan: RoundsPlan, r: Round) -> bool:
 
 
 def _run_round(
-    plan: RoundsPlan,
-    before: Sequence[Round],
-    start: _Start,
-    progress: bool,
-    places: dict[str, Any],
+    plan: RoundsPlan, before: Sequence[Round], start: _Start, ahead: _Ahead, progress: bool, places: dict[str, Any]
 ) -> Round:
     k = len(before) + 1
-    playing = next((r.learned.network for r in reversed(before) if has_passed(plan, r)), start.network)
+    playing = _playing(plan, before[:-1] if plan.asynchronous else before, start)
     played, file = [_games_of(j, start.games) for j in range(1, k + 1)], Path(f"round-{k}", "learned.json")
     make_folder(file.parent)
     if not file.is_file():
         if k > 1 or not start.games:
-            games = GamesPlan(
-                with_network(plan.player, playing), plan.games, size=plan.size, komi=plan.komi, seed=plan.seed + k,
-                opening_plies=plan.opening_plies, komi_spread=plan.komi_spread,
-            )  # fmt: skip
-            play_games(games, played[-1][0], progress=progress, **places)
+            ahead.wait()
+            _play(plan, k, playing, progress=progress, **places)
+        if plan.asynchronous and k < plan.rounds:
+            ahead.start(_play, plan, k + 1, _playing(plan, before, start), progress=False, **places)
         learned = _learn(plan, [r.learned for r in before], start, played, progress)
         write_atomically(file, json.dumps(learned._asdict(), indent=1).encode())
     learned = Learned(**json.loads(read_text(file)))
@@ -309,6 +309,52 @@ def _run_round(
     new, old = with_network(plan.matched, learned.network), with_network(plan.matched, playing)
     at_sims = _match(plan, new, old, file.with_name("sims.jsonl"), progress)
     return Round(k, learned, at_sims, _match(plan, new, _opponent_of(plan), file.with_name("time.jsonl"), progress))
+
+
+def _playing(plan: RoundsPlan, before: Sequence[Round], start: _Start) -> str:
+    """Return the newest network that plays games."""
+    return next((r.learned.network for r in reversed(before) if has_passed(plan, r)), start.network)
+
+
+def _play(plan: RoundsPlan, k: int, playing: str, **others: Any) -> None:
+    """Play the games of a round, or those that are left."""
+    games = GamesPlan(
+        with_network(plan.player, playing), plan.games, size=plan.size, komi=plan.komi, seed=plan.seed + k,
+        opening_plies=plan.opening_plies, komi_spread=plan.komi_spread,
+    )  # fmt: skip
+    make_folder(Path(f"round-{k}"))
+    play_games(games, _games_of(k, ())[0], **others)
+
+
+class _Ahead:
+    """Games of the next round, played while this one learns; they end, and are kept, with the block."""
+
+    def __init__(self) -> None:
+        self._thread, self._first, self._ends = ThreadPoolExecutor(1), Event(), Event()
+        self._games: Future[None] | None = None
+
+    def __enter__(self) -> _Ahead:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.set()
+        self._thread.shutdown()
+
+    def start(self, play: Callable[..., None], *arguments: Any, **others: Any) -> None:
+        """Begin to play, and wait for the first game: connecting to a cluster changes the folder for a moment."""
+        self._first.clear()
+        self._games = self._thread.submit(play, *arguments, stop=self._should_stop, **others)
+        while not (self._first.wait(0.1) or self._games.done()):
+            pass
+
+    def _should_stop(self) -> bool:
+        self._first.set()
+        return self._ends.is_set()
+
+    def wait(self) -> None:
+        """Wait until the games are over. Raises what they raised."""
+        if self._games is not None:
+            self._games.result()
 
 
 def _learn(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
+import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -266,3 +269,71 @@ def test_specs_without_simulations():
 @pytest.mark.parametrize(("rates", "enough"), [([0.5], False), ([0.6, 0.52], False), ([0.9, 0.52, 0.51], True)])
 def test_two_rounds_that_add_little_are_the_last(rates, enough):
     assert is_enough([SimpleNamespace(win_rate=rate) for rate in rates]) == enough
+
+
+ASYNCHRONOUS = PLAN._replace(asynchronous=True, match_games=0, rounds=3)
+
+
+def weights_in(folder: Path) -> list[bytes]:
+    return [
+        b"".join(a.tobytes() for a in load_network(folder / f"round-{k}/network.npz").parameters) for k in (1, 2, 3)
+    ]
+
+
+def test_games_are_played_while_the_round_before_learns(tmp_path, monkeypatch):
+    """They begin before it has learned, with the newest network there is; interrupted anywhere, they end the same."""
+    begun, learning = threading.Event(), training.learn
+
+    def play(plan, out, **others):
+        if out.parent.name == "round-2":
+            begun.set()
+        return play_games(plan, out, **others)
+
+    def learn_late(*arguments):
+        assert begun.wait(60.0)
+        return learning(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rounds, "play_games", play)
+        patch.setattr(rounds, "learn", learn_late)
+        found = run_rounds(ASYNCHRONOUS, tmp_path / "whole", progress=False)
+    assert [(r.learned.games, r.learned.step) for r in found] == [(6, 2), (6, 4), (6, 6)]
+    networks = [read_collection([tmp_path / f"whole/round-{k}/games"]).recipes[0]["player"] for k in (1, 2, 3)]
+    assert networks == [f"{PLAN.player},network={of}" for of in ("none", "none", "round-1/network.npz")]
+    assert not (tmp_path / "whole/round-4").exists()
+
+    stopped = ["round-1", "round-2", "round-3"]
+
+    def interrupted(learn_plan, *arguments):
+        if stopped:
+            stopped.pop()
+            raise KeyboardInterrupt
+        return learning(learn_plan, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rounds, "learn", interrupted)
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                run_rounds(ASYNCHRONOUS, tmp_path / "stopped", progress=False)
+    run_rounds(ASYNCHRONOUS, tmp_path / "stopped", progress=False)
+    assert weights_in(tmp_path / "stopped") == weights_in(tmp_path / "whole")
+
+
+@pytest.mark.process
+def test_asynchronous_rounds_survive_kill_9(tmp_path):
+    """Five times, at different moments, in the games or while learning."""
+    run_rounds(ASYNCHRONOUS, tmp_path / "whole", progress=False)
+    program = (
+        "from pathlib import Path; import sys; sys.path.append(sys.argv[1])\n"
+        "from test_network_rounds import ASYNCHRONOUS; from train.network.rounds import run_rounds\n"
+        "print(flush=True); run_rounds(ASYNCHRONOUS, Path(sys.argv[2]), progress=False)"
+    )
+    command = [sys.executable, "-c", program, str(Path(__file__).parent), str(tmp_path / "killed")]
+    for seconds in (0.5, 1.0, 2.0, 3.0, 5.0):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            process.stdout.readline()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(seconds)
+            process.kill()
+    run_rounds(ASYNCHRONOUS, tmp_path / "killed", progress=False)
+    assert weights_in(tmp_path / "killed") == weights_in(tmp_path / "whole")
