@@ -251,7 +251,6 @@ def summary(games: Collection) -> dict[str, Any]:
         "mean_moves": float(a["n_moves"].mean()),
         "known_results": len(z),
         "black_wins": float(z.mean()) if len(z) else None,
-        "mean_visits": float(a["visits"][np.repeat(searched, a["n_visited"])].sum() / max(1, searched.sum())),
     }
 
 
@@ -261,8 +260,8 @@ def describe(games: Collection) -> str:
     lines = [origin_text(recipe) for recipe in s["recipes"]]
     lines.append(f"{s['games']:,} games, {s['moves']:,} moves, {s['mean_moves']:.1f} a game")
     lines.append(f"{s['held_out']:,} games held out (one in {HELD_OUT} by the digest of its moves)")
-    visits = f", {s['mean_visits']:,.0f} visits each" if s["searched"] else f": {_NO_SEARCH}"
-    lines.append(f"{s['searched']:,} of {s['moves']:,} positions with a search{visits}")
+    without = "" if s["searched"] else f": {_NO_SEARCH}"
+    lines.append(f"{s['searched']:,} of {s['moves']:,} positions with a search{without}")
     if s["black_wins"] is not None:
         lines.append(f"Black won {s['black_wins']:.1%} of {s['known_results']:,} games with a result")
     made = s["provenance"]

@@ -221,7 +221,7 @@ def test_a_search_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     arrays = read_collection([tmp_path]).arrays
     n, of = sum(len(set(o.visits)) > 1 for g in unpack(arrays) for o in g.opinions.values()), len(arrays["move"])
     assert n > of / 2
-    assert re.search(rf"\n{n} of {of} positions with a search, \d+ visits each\n", printed.out)
+    assert re.search(rf"\n{n} of {of} positions with a search\n", printed.out)
     assert "reports no search" not in printed.err
 
 
