@@ -82,11 +82,11 @@ def light_frame(ax: Any, axis: str = "both") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def legend_below(ax: Any, columns: int, title: str = "", depth: float = 38.0) -> None:
-    """Put a legend below the axes, where it hides nothing; no legend if there is nothing to label.
+_LEGEND_DEPTH = 38.0  # points from the axes to the legend, which leave room for ticks and label
 
-    depth : distance from the axes to the legend in points, which leaves room for ticks and label
-    """
+
+def legend_below(ax: Any, columns: int, title: str = "") -> None:
+    """Put a legend below the axes, where it hides nothing; no legend if there is nothing to label."""
     from matplotlib.transforms import ScaledTranslation  # slow to load
 
     handles, labels = ax.get_legend_handles_labels()
@@ -94,7 +94,7 @@ def legend_below(ax: Any, columns: int, title: str = "", depth: float = 38.0) ->
         is_key = [not len(getattr(handle, "get_xdata", lambda: [0])()) for handle in handles]
         order = sorted(range(len(labels)), key=is_key.__getitem__)  # entries that only explain a mark come last
         handles, labels = [handles[i] for i in order], [labels[i] for i in order]
-        down = ScaledTranslation(0, -depth / 72, ax.figure.dpi_scale_trans)
+        down = ScaledTranslation(0, -_LEGEND_DEPTH / 72, ax.figure.dpi_scale_trans)
         ax.legend(
             handles, labels, title=title or None, ncols=columns, frameon=False, fontsize=8, title_fontsize=8,
             loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=ax.transAxes + down, borderaxespad=0,

@@ -19,7 +19,7 @@ from train.play.web.tab import tab
 
 _TYPES = [
     "new", "seats", "play", "genmove", "pause", "resume", "undo", "goto", "resign", "score", "load", "save", "search",
-    "stop", "watch", "frames", "frame", "", "hello", "Play",
+    "stop", "frames", "frame", "", "hello", "Play",
 ]  # fmt: skip
 _FIELDS = [
     "size", "komi", "handicap", "black", "white", "time", "setup", "to_play", "moves", "paused", "move", "at", "sgf",
@@ -98,7 +98,7 @@ def trials(draw: random.Random) -> Iterator[Outcome]:
                     text = message(draw)
                     page.socket.send_text(text)
                     # The marker's answer comes after the message's own.
-                    page.socket.send_text(json.dumps({"type": "watch", "on": True, "id": 10**9 + number}))
+                    page.socket.send_text(json.dumps({"type": "pause", "id": 10**9 + number}))
                     kind, failure = "no answer", ""
                     while (answer := check_message(page.socket.receive_text())).get("id") != 10**9 + number:
                         if "id" in answer:

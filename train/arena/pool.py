@@ -394,7 +394,7 @@ class RayPool(GamePool):
 
     def __init__(self, cluster: str, n: int | None = None) -> None:
         """Connect to a cluster, see `ray_cluster.connect`. RlgoError if there is no such cluster."""
-        name = f"--cluster {cluster}"
+        self._name = name = f"--cluster {cluster}"
         self._ray, self._is_ours = ray_cluster.connect(cluster, n or 1, setting=name)
         self.places = n or max(1, int(self._ray.cluster_resources().get("CPU", 0)))
         if self._ray.available_resources().get("CPU", 0) < 1:
@@ -422,7 +422,9 @@ class RayPool(GamePool):
         try:
             record: GameRecord = self._ray.get(handle)
         except errors.RayTaskError as error:
-            raise (RlgoError(str(error.cause)) if isinstance(error.cause, RlgoError) else error) from None
+            if isinstance(error.cause, RlgoError):
+                raise RlgoError(str(error.cause)) from None
+            raise RlgoError(f"{self._name}: a game failed: {ray_cluster.short_error(error)}") from None
         except errors.RayError:
             raise WorkerDied from None
         return record

@@ -89,12 +89,12 @@ app = _app_of(_GROUPS)
 
 _GONE = {  # commands and options of earlier versions, with what takes their place
     "configs --json": "the configs are TOML",
-    "players --json": "docs/players.md has all keys",
+    "players --json": "`rlgo players NAME` lists the keys",
     "play --no-color": "the board is plain text",
     "play --quiet": "what the engine thinks stands after its move",
-    "web --tensorboard": "`make tensorboard` shows the runs",
+    "web --tensorboard": "`tensorboard --logdir runs` shows the runs",
     "compare": "`rlgo eval A B` rates both and plays their last weights; `rlgo weights diff` shows other settings",
-    "sweep plot": "a sweep draws itself at its end, or when run again; `rlgo eval RUN ... --png FILE` draws runs",
+    "sweep plot": "a sweep draws itself at its end; run again, it rates its runs anew; `rlgo eval RUN ... --png FILE` draws",
     "sweep --resume": "the same command without it continues a sweep",
     "eval --komi": "weights are rated with the komi of their training; `rlgo match --komi` plays with another",
     "eval --gnugo": "`rlgo match greedy,weights=FILE gtp:COMMAND` plays against an engine",
@@ -109,7 +109,7 @@ _GONE = {  # commands and options of earlier versions, with what takes their pla
     "openings --visits": "set the simulations of the judge in its spec",
     "cgos": "the server's own client runs `rlgo gtp --all-alive`; see the page Engine",
     "experiment run --add": "games that the results count are always added to",
-    "experiment run --played": "Ctrl-C writes the results of the games so far",
+    "experiment run --played": "Ctrl-C writes the results of the games so far, once training is done",
     "experiment run --only": "an experiment's file of your own may have fewer players",
 }
 

@@ -49,7 +49,7 @@ _HELP = """\
   save FILE  write the game to an SGF file
   help       this list
   quit       leave (so do Ctrl-D and Ctrl-C)"""
-_GONE = ("auto", "board", "map", "moves", "new", "ownership", "sgf")  # commands that the terminal once had
+_GONE = ("auto", "board", "map", "moves", "new", "ownership")  # commands that the terminal once had
 
 
 class TerminalGame:

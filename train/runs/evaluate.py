@@ -91,7 +91,8 @@ class Evaluation:
         ]
         lines = [
             f"{self.size}x{self.size}, komi {self.komi:g}, {self.games:,} games a pair, seed {self.seed}. {SCALE};",
-            f"openings: {self.openings}; + and - give the 95 % interval. Ratings of reference players are fixed.",
+            f"openings: {self.openings}; + and - give the 95 % interval. Ratings of reference players are fixed;",
+            "weights of earlier checkpoints play fewer games.",
         ]
         return "\n".join([*lines, "", table(self.ratings), *([""] if direct else []), *direct])
 

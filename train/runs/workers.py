@@ -8,7 +8,6 @@ and the result is the same.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import time
 from collections.abc import Sequence
@@ -58,11 +57,15 @@ class Answer(NamedTuple):
     tally: np.record
 
 
-@functools.lru_cache(maxsize=1)  # a process works for one run
+_made = dict[str, LearnWorker]()  # the worker of this process, by its terms: it works for one run
+
+
 def _worker_for(terms: Terms) -> LearnWorker:
-    """Make the worker of this process, and compile everything that learning needs."""
+    """Return the worker of this process; the first time, it is made, and compiles everything that learning needs."""
     from filelock import FileLock  # needed only here
 
+    if (known := _made.get(repr(terms))) is not None:
+        return known
     check_fingerprint(terms.rlgo, terms.setting)
     with contextlib.suppress(OSError):  # another machine may not have it
         os.chdir(terms.folder)
@@ -70,6 +73,7 @@ def _worker_for(terms: Terms) -> LearnWorker:
     with FileLock(CACHE_DIR / "cluster.lock"):
         worker = LearnWorker(make_features(*terms.features), *terms[1:5], seed=0, optimiser=terms.optimiser)
         worker.compile()
+    _made[repr(terms)] = worker
     return worker
 
 
