@@ -55,7 +55,7 @@ from mcts.tree import (
 )
 from mcts.workspace import Context, Models
 from rlgo.base.budget import Budget, check_budget, never
-from rlgo.base.checks import check
+from rlgo.base.checks import check, validated
 from rlgo.base.errors import RlgoError, shown
 from rlgo.base.ram import announce
 from rlgo.base.settings import DEFAULT_SIZE, LOGISTIC, VALUES, Probability, board_size
@@ -172,7 +172,7 @@ class TreeSearch(Player):
             evaluator = None
         if prior_search is not None:
             self._check_prior_search(prior_search, settings)
-        self.settings = settings
+        self.settings = validated(settings)
         self.composition = compose(settings, size, resources.workers > 1 and not resources.root_parallel)
         self._weights = None if prior_search is not None else self._needed(weights, needs_weights(settings))
         self.models = self._learned(patterns)
@@ -303,7 +303,7 @@ class TreeSearch(Player):
     def policy_target(self, game: Game) -> dict[int, int]:
         """Return what a policy should learn from the last search, move by move, without what only noise explains."""
         visits = super().policy_target(game)
-        if visits and self._halves:
+        if visits and self._halves and self.root.is_at(game):  # not where it passes without a search
             return target_of(self.settings.policy, self.root.board.to_play, self.trees[0])
         if not visits or not self._noise_share:
             return visits
@@ -481,6 +481,8 @@ class TreeSearch(Player):
         """
         actions = [*moves, PASS] if interpreted(may_pass)(len(moves), game.size, self.composition.is_outside) else moves
         self.root.move_to(game, np.array(actions, np.int64))
+        if self._halves:
+            plan_root(self.settings.policy, self.threads.policy_scratch, len(actions), 0, self._rng)
         if self.threads.batches is not None:
             self.threads.batches.begin(game, self.root.board)
         self.threads.give_prior_to_roots(self._task(game.komi)._replace(is_over=is_over))

@@ -77,6 +77,8 @@ class Search(NamedTuple):
                     raise RlgoError(f"{name} = {shown(part)}: expected {words}")
         if isinstance(self.policy, Gumbel) and any(isinstance(value, CorrectedValue) for value in values):
             raise RlgoError("policy = Gumbel cannot be combined with CorrectedValue; use NetworkValue")
+        if isinstance(self.policy, Gumbel) and self.move_temperature:
+            raise RlgoError("move_temperature cannot be combined with Gumbel, whose noise explores")
         after = [validated(stage).after for stage in self.prior]
         is_outside = any(isinstance(part, Outside) for part in priors)
         if after != sorted(set(after)) or (is_outside and (len(priors) > 1 or after != [1])):

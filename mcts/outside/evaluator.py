@@ -150,7 +150,7 @@ def read_answers(answer: Any, n: int, points: int) -> Evaluation:
     return Evaluation(Answers(kind, policy, has_value, value), others)
 
 
-def _numbers(name: str, entry: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+def numbers_of(name: str, entry: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Return an entry as an array of this shape and type."""
     try:
         array = np.asarray(entry, dtype)
@@ -163,7 +163,7 @@ def _numbers(name: str, entry: Any, shape: tuple[int, ...], dtype: Any) -> np.nd
 
 def _policy(name: str, entry: Any, n: int, points: int) -> np.ndarray:
     """Check ``policy``, ``logits`` or ``q``."""
-    array = _numbers(name, entry, (n, points + 1), np.float32)
+    array = numbers_of(name, entry, (n, points + 1), np.float32)
     if name == "logits":
         _refuse(name, np.isnan(array) | (array == np.inf), array, "a number")
         return array
@@ -184,7 +184,7 @@ def _value(entry: Any, n: int) -> np.ndarray:
     """Check ``value``: float64[n]; a column is taken as well."""
     if np.shape(entry) == (n, 1):
         entry = np.reshape(np.asarray(entry), n)
-    array = _numbers("value", entry, (n,), np.float64)
+    array = numbers_of("value", entry, (n,), np.float64)
     words = "P(Black wins), 0 to 1"
     if (np.abs(array) <= 1 + ROUNDING).all():  # some are below 0, if any is refused
         words += "; a value v from -1 to 1 is (1 + v) / 2"

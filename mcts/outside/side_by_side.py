@@ -7,6 +7,7 @@ course, however many there are.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any, NamedTuple
@@ -46,8 +47,9 @@ class SideBySide:
     """Jobs that run by turns in this thread; a context manager that gives up those that are not over."""
 
     def __init__(self) -> None:
+        self._new = deque[Job]()
         self._asking: list[tuple[Job, _Question]] = []
-        self._over: list[Job] = []
+        self._running = set[Job]()
 
     def __enter__(self) -> SideBySide:
         return self
@@ -57,33 +59,40 @@ class SideBySide:
 
     def close(self) -> None:
         """Give up the jobs that are not over."""
-        asking, self._asking = self._asking, []
-        for job, _question in asking:
-            job.throw(GreenletExit)
+        for job in self._running:
+            if job:  # begun, and not dead
+                job.throw(GreenletExit)
+        self._running.clear()
 
     def start(self, function: Callable[[], Any]) -> Job:
-        """Run a function until it asks an evaluator for the first time, or is over. Raises what the function raises."""
+        """Take a function, which `step` will run."""
         job = Job(function)
         job.gr_context = copy_context()
-        self._note(job, job.switch())
+        self._running.add(job)
+        self._new.append(job)
         return job
 
     def step(self) -> list[Job]:
-        """Run all jobs until one is over at least; return those that are. Raises what a job raises.
+        """Run jobs until one is over at least; return those that are. Raises what a job raises.
 
         Once all of them ask, each evaluator is called once, with all positions.
         """
-        while not self._over and self._asking:
+        over = list[Job]()
+        while not over and (self._new or self._asking):
+            if self._new:
+                self._note(job := self._new.popleft(), job.switch(), over)
+                continue
             asking, self._asking = self._asking, []
             for job, answer in _answered(asking):
-                self._note(job, job.throw(answer) if isinstance(answer, Exception) else job.switch(answer))
-        over, self._over = self._over, []
+                said = job.throw(answer) if isinstance(answer, Exception) else job.switch(answer)
+                self._note(job, said, over)
         return over
 
-    def _note(self, job: Job, said: Any) -> None:
+    def _note(self, job: Job, said: Any, over: list[Job]) -> None:
         if job.dead:
             job.result = said
-            self._over.append(job)
+            self._running.discard(job)
+            over.append(job)
         else:
             self._asking.append((job, said))
 

@@ -18,7 +18,7 @@ import numpy as np
 from mcts.log_odds import log_of, to_log_policy
 from mcts.policies.puct import policy_of
 from mcts.policies.puct import take_prior as take_prior  # the same
-from mcts.tree import BUSY, NO_PRIOR, WAITING, Tree, count, mean
+from mcts.tree import BUSY, MOST_VISITS, NO_PRIOR, WAITING, Tree, count, mean
 from rlgo.base.checks import Key
 from rlgo.base.settings import Count, NonNegative, Positive
 from rlgo.base.softmax import softmax
@@ -158,13 +158,16 @@ def _own_value(corrections, node, color):
 
 @inline
 def considered_visits(phases, simulation):
-    """Return how many visits an action has that a simulation of the root's plan considers; -1 beyond the plan."""
+    """Return the visits of the actions that a simulation of the root's plan considers.
+
+    Beyond the plan, any number of visits; -1 without one.
+    """
     i = 0
     while phases[i, 2] > 0:
         if simulation < phases[i + 1, 0]:
             return phases[i, 1] + (simulation - phases[i, 0]) // phases[i, 2]
         i += 1
-    return np.int64(-1)
+    return np.int64(-1) if i == 0 else MOST_VISITS
 
 
 @njit
@@ -172,18 +175,21 @@ def select(policy, node, color, tree, workspace):
     """Return the edge to follow.
 
     At the root, of the actions that sequential halving considers, the one with the highest g + log P + sigma(q). Below
-    it, and if the plan of the root has none, the one with the highest pi'(a) - N(a) / (1 + sum_b N(b)) (Section 5).
+    it, and at a root without a plan, the one with the highest pi'(a) - N(a) / (1 + sum_b N(b)) (Section 5).
+
+    Simulations that run or wait are visits, too, so that an action may be ahead of the plan. Then those are considered
+    that have the most visits of all that are not.
     """
     first, n_edges, x = np.int64(tree.first_edge[node]), np.int64(tree.n_edges[node]), workspace.path.x
     visits = improved_logits(policy, policy.c_scale, node, color, tree, x)
     if node == 0:
         halving = workspace.policy
         considered = considered_visits(halving.phases, np.int64(visits))
-        best, choice = -np.inf, np.int64(-1)
+        best, most, choice = -np.inf, -1.0, np.int64(-1)
         for k in range(n_edges):
-            value = halving.noise[k] + x[k]
-            if count(tree.mc_statistic[np.uint64(first + k)]) == considered and value > best:
-                best, choice = value, np.int64(k)
+            value, n = halving.noise[k] + x[k], count(tree.mc_statistic[np.uint64(first + k)])
+            if n <= considered and (n > most or (n == most and value > best)):
+                best, most, choice = value, n, np.int64(k)
         if choice >= 0:
             return first + choice
     to_log_policy(x, n_edges)

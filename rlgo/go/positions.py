@@ -620,7 +620,7 @@ class Positions:
         if len(rows) != len(others):
             raise RlgoError(f"positions = {shown(others)}: expected {len(rows):,}, as many as they replace")
         given = others.arrays
-        self._make_room(int(given.n_hashes.max(initial=0)) + 2)
+        self._make_room(int(max(a.n_hashes.max(initial=0) for a in (given, self.arrays))) + 2)
         for name in given._fields:
             if name not in ("hashes", "first_hash"):
                 getattr(self.arrays, name)[rows] = getattr(given, name)

@@ -230,7 +230,7 @@ class OneBatch(GamePool):
         self._games = SideBySide()
 
     def start(self, place: int, task: GameTask) -> Job:
-        """Play the game up to its first evaluation."""
+        """Take the game, which goes on in `wait`."""
         return self._games.start(lambda: self._workers[place].play(task))
 
     def wait(self, handles: list[Any]) -> list[Any]:  # noqa: ARG002 - all games go on

@@ -94,7 +94,7 @@ _GONE = {  # commands and options of earlier versions, with what takes their pla
     "play --quiet": "what the engine thinks stands after its move",
     "web --tensorboard": "`tensorboard --logdir runs` shows the runs",
     "compare": "`rlgo eval A B` rates both and plays their last weights; `rlgo weights diff` shows other settings",
-    "sweep plot": "a sweep draws itself at its end; run again, it rates its runs anew; `rlgo eval RUN ... --png FILE` draws",
+    "sweep plot": "run again, a sweep rates its runs anew and draws itself; `rlgo eval RUN ... --png FILE` draws",
     "sweep --resume": "the same command without it continues a sweep",
     "eval --komi": "weights are rated with the komi of their training; `rlgo match --komi` plays with another",
     "eval --gnugo": "`rlgo match greedy,weights=FILE gtp:COMMAND` plays against an engine",

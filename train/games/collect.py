@@ -118,7 +118,9 @@ def play_games(
     If the player reports no search in a game, as other engines do not, a message says so once.
     """
     plan = validated(plan)
-    engines, programs, _ = try_players([plan.player], plan.size, plan.komi)
+    engines, programs, seconds = try_players([plan.player], plan.size, plan.komi)
+    if parallel > 1 and any(seconds):
+        raise RlgoError(f"player {plan.player}: expected sims in place of seconds, which games at once would share")
     is_warned = False
     origin = {"versions": provenance.versions(engines), "commit": provenance.commit()}
     if sgf is not None:
@@ -284,4 +286,5 @@ def origin_text(recipe: Mapping[str, Any]) -> str:
     board = f"{recipe['size']}x{recipe['size']}"
     if recipe["kind"] == "imported":
         return f"{board}, imported"
-    return f"{board}, komi {recipe['komi']:g}: {recipe['player']} against itself, seed {recipe['seed']}"
+    spread = f" +- {recipe['komi_spread']:g}" if "komi_spread" in recipe else ""
+    return f"{board}, komi {recipe['komi']:g}{spread}: {recipe['player']} against itself, seed {recipe['seed']}"

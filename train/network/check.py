@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mcts.outside.checked import CheckedNetwork
-from mcts.outside.evaluator import ROUNDING, illegal_mass, read_answers
+from mcts.outside.evaluator import ROUNDING, illegal_mass, numbers_of, read_answers
 from rlgo.base.errors import RlgoError
 from rlgo.base.user_code import guarded
 from rlgo.features.planes import N_SYMMETRIES, apply_symmetry
@@ -78,7 +78,7 @@ def check_network(network: PolicyNetwork, data: GameData) -> Checked:
         v = answer.get("value") if isinstance(answer, Mapping) else None
         if v is not None:
             answer = {name: entry for name, entry in answer.items() if name != "value"}
-            values.append(np.asarray(v, np.float64).reshape(-1))
+            values.append(numbers_of("value", v, np.shape(v), np.float64).reshape(-1))
             if len(values[-1]) != len(which):
                 raise RlgoError(f"evaluator: value has shape {np.shape(v)}: expected {(len(which),)}")
         answers = read_answers(answer, len(which), data.size**2).answers

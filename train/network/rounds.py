@@ -259,6 +259,7 @@ def _inside(folder: Path, record: dict[str, Any]) -> Iterator[None]:
     if path.is_file():
         try:
             was = dict(json.loads(read_text(path)))
+            record = {**dict.fromkeys({"learner", "asynchronous"} & was.keys()), **record}
         except (ValueError, TypeError):
             raise RlgoError(f"{path}: damaged: expected the plan of rounds, or a new --out") from None
         check_same(path, was, record, _GROWING)
@@ -306,6 +307,7 @@ def _run_round(
     learned = Learned(**json.loads(read_text(file)))
     if not plan.match_games:
         return Round(k, learned, None, None)
+    ahead.wait()  # games beside it would disturb a match at equal time
     new, old = with_network(plan.matched, learned.network), with_network(plan.matched, playing)
     at_sims = _match(plan, new, old, file.with_name("sims.jsonl"), progress)
     return Round(k, learned, at_sims, _match(plan, new, _opponent_of(plan), file.with_name("time.jsonl"), progress))
@@ -346,6 +348,8 @@ class _Ahead:
         self._games = self._thread.submit(play, *arguments, stop=self._should_stop, **others)
         while not (self._first.wait(0.1) or self._games.done()):
             pass
+        if self._games.done():
+            self.wait()
 
     def _should_stop(self) -> bool:
         self._first.set()

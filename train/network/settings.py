@@ -73,7 +73,7 @@ class NetworkSettings(NamedTuple):
     def window_of(self, seen: int) -> int:
         """Return how many of the latest positions are learned, out of all that have been seen (Wu 2019, Appendix C)."""
         c, a = self.window, self.window_alpha
-        return min(seen, round(c * (1 + self.window_beta * ((seen / c) ** a - 1) / a)))
+        return seen if seen <= c else min(seen, round(c * (1 + self.window_beta * ((seen / c) ** a - 1) / a)))
 
     def by_key(self) -> dict[str, Any]:
         """Return the values by their keys, as files have them."""

@@ -11,6 +11,7 @@ import mcts
 from mcts.outside.side_by_side import SideBySide
 from rlgo import Game, Positions
 from rlgo.base.errors import RlgoError
+from rlgo.go.board import PASS
 from rlgo.go.positions import joined
 from rlgo.learning.collection import read_collection
 from train.games.collect import GamesPlan, play_games
@@ -49,7 +50,7 @@ def test_games_are_the_same_however_many_at_once() -> None:
     assert four.calls < 0.5 * one.calls
     for game in alone:
         assert len(game.moves) == len(game.values) == len(game.policies)
-        assert all(abs(sum(policy.values()) - 10_000) < 30 for policy in game.policies if policy)
+        assert all(abs(sum(policy.values()) - 10_000) < 30 for policy in game.policies if policy != {PASS: 1})
         replayed = Game(5)
         for move in game.moves:
             replayed.play(move)
@@ -125,5 +126,7 @@ def test_training_games_of_a_player_in_python(tmp_path: Path) -> None:
     )
     assert one == three
     assert len(one) == 5
+    with pytest.raises(RlgoError, match="expected sims in place of seconds"):
+        play_games(GamesPlan("mc_rave,seconds=1", 5, size=5), tmp_path / "timed", parallel=3, progress=False)
     with pytest.raises(RlgoError, match="parallel cannot be combined with jobs"):
         play_games(plan._replace(games=9), tmp_path / "one", parallel=3, jobs=2, progress=False)

@@ -16,6 +16,7 @@ from mctx._src import seq_halving
 import mcts
 from mcts.policies import gumbel
 from mcts.policies.gumbel import TARGET_UNITS, Gumbel, considered_visits, phases
+from mcts.tree import MOST_VISITS
 from rlgo import Game, Positions
 from rlgo.base.errors import RlgoError
 from rlgo.base.softmax import softmax
@@ -145,3 +146,35 @@ def test_what_it_cannot_be_combined_with():
         mcts.TreeSearch(5, mcts.Search(Gumbel()), None, 1.0)
     with pytest.raises(RlgoError, match="root_parallel cannot be combined with Gumbel"):
         mcts.TreeSearch(5, mcts.Search(Gumbel()), 8, resources=mcts.Resources(workers=2, root_parallel=True))
+
+
+def test_a_root_without_a_plan_and_beyond_it():
+    rows = np.array([*phases(4, 8), (0, 0, 0)])
+    visits = interpreted(considered_visits)
+    assert [int(visits(rows, i)) for i in (0, 3, 4, 5, 7)] == [0, 0, 1, 1, 2]
+    assert visits(rows, 8) == visits(rows, 1_000) == MOST_VISITS
+    assert visits(np.zeros((2, 3), np.int64), 0) == -1
+
+
+def test_a_pass_without_a_search_teaches_the_pass():
+    """Not the policy of the position before, whose tree is still there."""
+    search = mcts.Search(Gumbel(4), (mcts.Stage(mcts.Outside()),), mcts.Value(mcts.OutsideValue()))
+    player = mcts.TreeSearch(SIZE, search, 8, evaluator=network, resources=mcts.Resources(batch=1), seed=1)
+    game = Game(SIZE, komi=0.5)
+    for move in ("C3", "A1", "B3", "A5", "D3"):
+        game.play(move)
+    player.search(game)
+    assert len(player.policy_target(game)) > 1
+    game.play(PASS)
+    assert player.genmove(game) == PASS
+    assert player.policy_target(game) == {PASS: 1}
+
+
+@pytest.mark.parametrize(("batch", "workers"), [(8, 1), (4, 2)])
+def test_with_simulations_that_wait_only_drawn_actions_are_visited(batch, workers):
+    search = mcts.Search(Gumbel(4), (mcts.Stage(mcts.Outside()),), mcts.Value(mcts.OutsideValue()))
+    resources = mcts.Resources(batch=batch, workers=workers)
+    for seed in range(20):
+        result = mcts.TreeSearch(SIZE, search, 32, evaluator=network, resources=resources, seed=seed).search(Game(SIZE))
+        assert (result.visits > 0).sum() <= 4
+        assert result.visits.sum() == 32

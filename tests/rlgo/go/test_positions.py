@@ -9,7 +9,7 @@ from stand_ins import TWO_STONES_SENT
 
 import rlgo
 from rlgo.base.errors import RlgoError
-from rlgo.go.board import new_boards, play_stone
+from rlgo.go.board import PASS, new_boards, play_stone
 from rlgo.go.game import Game
 from rlgo.go.positions import (
     NO_MOVE,
@@ -418,3 +418,24 @@ def test_outcomes_worked_out_by_hand(vertices: str, komi: float, z: float) -> No
 def test_wrong_values_are_refused(make, message: str) -> None:
     with pytest.raises(RlgoError, match=message):
         make()
+
+
+def test_positions_that_replace_others_leave_room_for_what_these_may_not_repeat():
+    """The first has more hashes than fit into the room of the second."""
+    rng, long = np.random.default_rng(3), Game(9)
+    while len(long.moves) < 100:
+        long.play(int(rng.choice(long.sensible_moves() or [PASS])))
+    whole = Positions.of([long, Game(9)])
+    before = whole.legal()
+    whole[[1]] = Positions.new(1, 9)
+    np.testing.assert_array_equal(whole.legal(), before)
+    np.testing.assert_array_equal(whole.arrays.n_hashes, [len(before_hashes(long)), whole.arrays.n_hashes[1]])
+    alone = Positions.of(long)
+    alone[[0]] = Positions.new(1, 9)
+    assert alone.legal().all()
+
+
+def before_hashes(game):
+    """The hashes that positional superko compares with."""
+    one = Positions.of(game).arrays
+    return one.hashes[one.first_hash[0] : one.first_hash[0] + one.n_hashes[0]]
