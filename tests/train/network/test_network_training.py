@@ -281,6 +281,7 @@ def test_the_window_grows_with_the_positions_seen():
     assert windows == sorted(windows)
     faster = NetworkSettings(window=100, window_alpha=0.5, window_beta=1.0)
     assert faster.window_of(400) == 300  # 100 (1 + (2 - 1) / 0.5)
+    assert faster.window_of(10) == 10  # all, where the formula would be negative
 
 
 def test_everything_is_logged(games, tmp_path):
