@@ -27,7 +27,7 @@ from rlgo.go.board import BLACK
 from rlgo.go.rules import n_points
 
 HAS_POLICY = True
-TARGET_UNITS = 10_000  # of the policy that games teach
+TARGET_UNITS = 1_000  # of the policy that games teach
 _MOST_PHASES = 64
 
 

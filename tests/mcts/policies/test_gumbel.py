@@ -121,7 +121,7 @@ def test_search_is_that_of_mctx(considered, simulations, c_scale, noise, monkeyp
     target = np.zeros(ACTIONS)
     for move, units in player.policy_target(game).items():
         target[place_of_move(move)] = units / TARGET_UNITS
-    np.testing.assert_allclose(target, np.asarray(theirs.action_weights[0]), atol=2e-4)
+    np.testing.assert_allclose(target, np.asarray(theirs.action_weights[0]), atol=6e-4)
 
 
 def test_phases_are_those_of_mctx():
