@@ -304,7 +304,10 @@ def _run_round(
             ahead.start(_play, plan, k + 1, _playing(plan, before, start), progress=False, **places)
         learned = _learn(plan, [r.learned for r in before], start, played, progress)
         write_atomically(file, json.dumps(learned._asdict(), indent=1).encode())
-    learned = Learned(**json.loads(read_text(file)))
+    try:
+        learned = Learned(**json.loads(read_text(file)))
+    except (ValueError, TypeError):
+        raise RlgoError(f"{file}: damaged, or of another version: expected a new --out") from None
     if not plan.match_games:
         return Round(k, learned, None, None)
     ahead.wait()  # games beside it would disturb a match at equal time

@@ -75,6 +75,9 @@ def test_each_round_plays_with_the_network_of_the_one_before(tmp_path, monkeypat
     ]:
         with pytest.raises(RlgoError, match=f"plan.json: {message}"):
             run_rounds(changed, tmp_path / "moved", progress=False)
+    (tmp_path / "moved/round-1/learned.json").write_text("{}")
+    with pytest.raises(RlgoError, match=r"round-1/learned.json: damaged, or of another version"):
+        run_rounds(PLAN, tmp_path / "moved", progress=False)
 
 
 def test_learning_goes_on_from_round_to_round(tmp_path):
