@@ -126,12 +126,12 @@ def play_games(
     if sgf is not None:
         check_records(sgf, is_new=not shard_paths(Path(out)))
     with open_folder(out, plan.recipe(programs), origin) as folder:
-        done = first = sum(number <= plan.games for number in folder.numbers)
+        begun = sum(number <= plan.games for number in folder.numbers)
         if sgf is not None:
             make_folder(sgf)
         with (
-            contextlib.closing(make_pool(jobs, cluster, plan.games - done, parallel=parallel)) as pool,
-            console.Progress(plan.games, "games", initial=done, enabled=progress) as bar,
+            contextlib.closing(make_pool(jobs, cluster, plan.games - begun, parallel=parallel)) as pool,
+            console.Progress(plan.games, "games", initial=begun, enabled=progress) as bar,
         ):
             for task, record in pool.run(plan.tasks(folder.numbers, sgf is not None)):
                 if record.forfeit:
@@ -144,10 +144,9 @@ def play_games(
                     console.message(f"rlgo: {plan.player} reports no search: {_NO_SEARCH}")
                     is_warned = True
                 bar.update()
-                done += 1
                 if stop():
                     break
-    return done - first
+        return sum(number <= plan.games for number in folder.numbers) - begun
 
 
 def _training_game(number: int, record: GameRecord, komi: float) -> TrainingGame:

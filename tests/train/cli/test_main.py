@@ -96,7 +96,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["experiment", "plot", "plies", "--results", "x", "--out", "y"], "--out has no effect with --results"),
         (["openings", "judge", "empty"], "openings judge is gone: `rlgo openings make` keeps"),
         (["match", "random", "random", "--games=2", "--check-scores"], "match --check-scores is gone: the referee"),
-        (["sweep", "plot", "x"], "sweep plot is gone: a sweep draws itself at its end"),
+        (["sweep", "plot", "x"], "sweep plot is gone: run again, a sweep rates its runs anew and draws itself"),
         (["analyze", "x.sgf", "--game", "--sgf", "a", "--json", "a"], "--json a: expected another file than --sgf"),
         (["analyze", "x.json", "--json", "x.json"], "--json x.json: expected another file than POSITION.sgf"),
         (["compile", "random", "rndom"], "unknown player rndom; "),
