@@ -64,7 +64,9 @@ def _worker_for(terms: Terms) -> LearnWorker:
     """Return the worker of this process; the first time, it is made, and compiles everything that learning needs."""
     from filelock import FileLock  # needed only here
 
-    if (known := _made.get(repr(terms))) is not None:
+    o = terms.optimiser
+    key = repr(terms._replace(optimiser=o if isinstance(o, str) else f"{o.name} {o.parameters}"))
+    if (known := _made.get(key)) is not None:
         return known
     check_fingerprint(terms.rlgo, terms.setting)
     with contextlib.suppress(OSError):  # another machine may not have it
@@ -73,7 +75,8 @@ def _worker_for(terms: Terms) -> LearnWorker:
     with FileLock(CACHE_DIR / "cluster.lock"):
         worker = LearnWorker(make_features(*terms.features), *terms[1:5], seed=0, optimiser=terms.optimiser)
         worker.compile()
-    _made[repr(terms)] = worker
+    _made.clear()
+    _made[key] = worker
     return worker
 
 

@@ -25,6 +25,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.settings import Learning, Policy
 from rlgo.features.shapes import make_features
 from rlgo.learning.learner import Learner
+from rlgo.learning.optimisers import find_rule
 from train import ray_cluster
 from train.arena.match import play_match
 from train.arena.pool import GameTask, GameWorker, RayPool
@@ -292,6 +293,18 @@ def test_a_death_changes_nothing(four, nodes):
     assert four.learn(20_000) == threads.learn(20_000)
     killer.join()
     assert same(four.state(), threads.state())
+
+
+def test_a_learning_rule_may_be_an_object(nodes):
+    """As well as a name, which tasks can be told apart by."""
+    arguments = {"seed": 7, "workers": 2, "merge_every": 50, "optimiser": find_rule("idbd")}
+    threads, tasks = Learner(*TERMS, **arguments), RayLearner(*TERMS, cluster=nodes.address, **arguments)
+    try:
+        for _ in range(2):
+            assert tasks.learn(100) == threads.learn(100)
+        assert same(tasks.state(), threads.state())
+    finally:
+        tasks.close()
 
 
 def test_who_does_not_answer_ends_the_round(four, monkeypatch):
