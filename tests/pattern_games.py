@@ -8,7 +8,7 @@ import numpy as np
 from random_play import SIZE, random_game
 
 from rlgo.go.game import Game
-from rlgo.go.positions import move_lists
+from rlgo.go.replay import move_lists
 from rlgo.moves import softmax
 from rlgo.moves.decisions import Decisions, TrainingGames, decisions_of, grow_tree
 from rlgo.moves.nested_shapes import known_shapes, make_tree

@@ -4,7 +4,7 @@ Start reading at `improved_logits`, then `select`. Each formula stands alone, wi
 Schrittwieser & Silver 2022, "Policy improvement by planning with Gumbel".
 
 At the root, m actions are drawn without replacement: those with the highest g(a) + log P(s, a), where the g(a) are
-Gumbel noise. Sequential halving shares the simulations among them (`halving`). What is played is the action with the
+Gumbel noise. Sequential halving shares the simulations among them (`phases`). What is played is the action with the
 highest g(a) + log P(s, a) + sigma(q(a)) among the most visited. Here q is Q(s, a) for the colour to play, from 0 to 1.
 """
 
@@ -25,6 +25,7 @@ from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import inline, njit
 from rlgo.go.board import BLACK
 from rlgo.go.rules import n_points
+from rlgo.learning.value import sigma
 
 HAS_POLICY = True
 TARGET_UNITS = 1_000  # of the policy that games teach
@@ -153,7 +154,7 @@ def _own_value(corrections, node, color):
     """Return the network's value of a node for the colour to play, NaN if it is not known."""
     if corrections is None:
         return math.nan
-    return _value_for(color, 1.0 / (1.0 + math.exp(-corrections[node])))
+    return _value_for(color, sigma(np.float64(corrections[node])))
 
 
 @inline

@@ -29,7 +29,8 @@ from rlgo.features.planes import (
     see_superko,
 )
 from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE, new_board
-from rlgo.go.positions import HISTORY, IllegalMove, Positions, begin_game, place, places_of, replayed
+from rlgo.go.positions import HISTORY, Positions, places_of, replayed
+from rlgo.go.replay import IllegalMove, begin_game, place
 from rlgo.go.rules import zobrist
 from rlgo.learning.collection import (
     Collection,

@@ -31,7 +31,7 @@ import numpy as np
 
 from rlgo.base.archive import intact, read_archive
 from rlgo.base.errors import RlgoError
-from rlgo.go.positions import MoveLists
+from rlgo.go.replay import MoveLists
 
 FORMAT, VERSION = "rlgo-games", 2
 HELD_OUT = 10  # one game in this many is held out

@@ -11,7 +11,7 @@ import numpy as np
 
 from rlgo.compiler.jit import compiling, njit
 from rlgo.go.board import PASS, new_board, play
-from rlgo.go.positions import MoveLists, begin_game
+from rlgo.go.replay import MoveLists, begin_game
 from rlgo.moves.move_features import N_GROUPS, features_of, list_candidates, new_study, study
 from rlgo.moves.nested_shapes import GrowingTree, ShapeTree, find_shapes, new_growing_tree, see_shape
 

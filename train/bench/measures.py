@@ -262,7 +262,7 @@ def moves_of_patterns(n: int) -> Numbers:
     import numpy as np
 
     from rlgo.go.board import new_board
-    from rlgo.go.positions import move_lists
+    from rlgo.go.replay import move_lists
     from rlgo.moves.decisions import TrainingGames, describe_games, new_decisions
     from rlgo.moves.move_features import new_study
     from rlgo.moves.nested_shapes import make_tree

@@ -212,9 +212,6 @@ def run_rounds(
     for key in ("rounds", "settings", "shape"):
         del record[key]
     record["begin"] = (plan.begin or None) if start.first is None else digest_of(start.first)
-    for key in ("learner", "asynchronous"):  # plans of earlier versions have neither
-        if not record[key]:
-            del record[key]
     record["first_games"] = sum(len(read_collection([path])) for path in first_games)
     check_folder(folder, "--out")
     make_folder(folder)
@@ -259,7 +256,6 @@ def _inside(folder: Path, record: dict[str, Any]) -> Iterator[None]:
     if path.is_file():
         try:
             was = dict(json.loads(read_text(path)))
-            record = {**dict.fromkeys({"learner", "asynchronous"} & was.keys()), **record}
         except (ValueError, TypeError):
             raise RlgoError(f"{path}: damaged: expected the plan of rounds, or a new --out") from None
         check_same(path, was, record, _GROWING)

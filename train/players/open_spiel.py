@@ -26,7 +26,8 @@ from rlgo.compiler.jit import seed_sequence
 from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.coords import from_row_col, to_row_col
 from rlgo.go.game import Game
-from rlgo.go.positions import HISTORY, MoveLists, Positions, points_of_moves, replayed
+from rlgo.go.positions import HISTORY, Positions, points_of_moves, replayed
+from rlgo.go.replay import MoveLists
 from rlgo.play.player import Player, Seed, check_size
 
 try:

@@ -13,17 +13,16 @@ from rlgo.go.board import PASS, new_boards, play_stone
 from rlgo.go.game import Game
 from rlgo.go.positions import (
     NO_MOVE,
-    MoveLists,
     Positions,
     copy_position,
     follow,
     hash_after,
-    move_lists,
     new_positions,
     places_of,
     points_of_moves,
     replayed,
 )
+from rlgo.go.replay import MoveLists, move_lists
 from rlgo.go.rules import zobrist
 
 SIZE = 5

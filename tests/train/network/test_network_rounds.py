@@ -304,7 +304,7 @@ def test_games_are_played_while_the_round_before_learns(tmp_path, monkeypatch):
     networks = [read_collection([tmp_path / f"whole/round-{k}/games"]).recipes[0]["player"] for k in (1, 2, 3)]
     assert networks == [f"{PLAN.player},network={of}" for of in ("none", "none", "round-1/network.npz")]
     assert not (tmp_path / "whole/round-4").exists()
-    with pytest.raises(RlgoError, match="asynchronous was true, not null"):
+    with pytest.raises(RlgoError, match="asynchronous was true, not false"):
         run_rounds(ASYNCHRONOUS._replace(asynchronous=False), tmp_path / "whole", progress=False)
 
     stopped = ["round-1", "round-2", "round-3"]
