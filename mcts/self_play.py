@@ -83,7 +83,7 @@ def play_games(
     ...     legal = positions.legal()
     ...     return {"policy": legal / legal.sum(axis=1, keepdims=True), "value": np.full(len(positions), 0.5)}
     >>> sorted((game.number, len(game.values)) for game in mcts.play_games(uniform, 2, size=5, simulations=4, seed=2))
-    [(1, 22), (2, 19)]
+    [(1, 3), (2, 6)]
     """
     games, parallel, size = check("games", games, Count), check("parallel", parallel, Count), board_size(size)
     komi = check("komi", komi, Komi)
