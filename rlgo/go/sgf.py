@@ -98,6 +98,10 @@ class BadMove(RlgoError):
 def record_note(game: Game) -> str:
     """Tell in one line how a game differs from its record; "" if it does not."""
     notes = list(game.notes)
+    if n_before := game.n_played - len(game.moves):
+        notes.append(
+            f"its position is edited after move {n_before}: the game is what follows, its moves counted from 1"
+        )
     if game.repetitions:
         numbers = ", ".join(str(n) for n in game.repetitions)
         move, verb = ("move", "repeats") if len(game.repetitions) == 1 else ("moves", "repeat")
@@ -157,7 +161,7 @@ def _read_record(text: str, i: int) -> tuple[SgfRecord, int]:
         if token["value"] is not None:
             if values is None:
                 raise _misplaced(text, token.start("value"))
-            values.append(re.sub(r"\\(?:\r\n|\n\r|\n|\r|(.))", r"\1", token["value"][1:-1], flags=re.DOTALL))
+            values.append(unescaped(token["value"][1:-1]))
             continue
         if token["mark"] == "]":  # as in PB[Ann [3k]], where the first ] should have been escaped
             if not values or values[-1].count("[") <= values[-1].count("]"):
@@ -179,6 +183,11 @@ def _read_record(text: str, i: int) -> tuple[SgfRecord, int]:
         raise _misplaced(text, i)
     end, is_whole = _end_of_game(text, i, depth + is_bare)
     return SgfRecord(nodes, [] if is_whole or is_bare else ["the record lacks its last )"]), end
+
+
+def unescaped(value: str) -> str:
+    """Return a value without its backslashes, and without the line breaks that they remove."""
+    return re.sub(r"\\(?:\r\n|\n\r|\n|\r|(.))", r"\1", value, flags=re.DOTALL)
 
 
 def _end_of_game(text: str, i: int, depth: int) -> tuple[int, bool]:
