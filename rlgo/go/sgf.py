@@ -161,7 +161,7 @@ def _read_record(text: str, i: int) -> tuple[SgfRecord, int]:
         if token["value"] is not None:
             if values is None:
                 raise _misplaced(text, token.start("value"))
-            values.append(unescaped(token["value"][1:-1]))
+            values.append(re.sub(r"\\(?:\r\n|\n\r|\n|\r|(.))", r"\1", token["value"][1:-1], flags=re.DOTALL))
             continue
         if token["mark"] == "]":  # as in PB[Ann [3k]], where the first ] should have been escaped
             if not values or values[-1].count("[") <= values[-1].count("]"):
@@ -183,11 +183,6 @@ def _read_record(text: str, i: int) -> tuple[SgfRecord, int]:
         raise _misplaced(text, i)
     end, is_whole = _end_of_game(text, i, depth + is_bare)
     return SgfRecord(nodes, [] if is_whole or is_bare else ["the record lacks its last )"]), end
-
-
-def unescaped(value: str) -> str:
-    """Return a value without its backslashes, and without the line breaks that they remove."""
-    return re.sub(r"\\(?:\r\n|\n\r|\n|\r|(.))", r"\1", value, flags=re.DOTALL)
 
 
 def _end_of_game(text: str, i: int, depth: int) -> tuple[int, bool]:
@@ -509,7 +504,7 @@ def write_sgf(
     to_play = game.moves[0][0] if game.moves else game.to_play
     starts_oddly = game.setup or to_play != BLACK
     return write_record(
-        game.size, game.komi, game.moves, known,
+        game.size, game.stated_komi, game.moves, known,
         setup=game.setup, to_play=to_play if starts_oddly else None, comments=comments or {},
     )  # fmt: skip
 

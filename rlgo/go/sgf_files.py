@@ -17,10 +17,7 @@ from rlgo.base.errors import RlgoError, printable
 from rlgo.base.files import write_atomically
 from rlgo.go.sgf import STATED_ENCODING, read_sgf, read_sgf_file
 
-OWN = (
-    "RLGO"  # the mark: a property with NAME:VALUE of each property of the node, or line of its comment, that rlgo wrote
-)
-_SPACE = b"\0 \t\r\n"
+OWN = "RLGO"  # the mark: NAME:VALUE of each property of the node, or line of its comment, that rlgo wrote
 
 
 def save_sgf(path: str | Path, record: bytes) -> None:
@@ -51,10 +48,7 @@ def check_holds(path: str | Path, record: bytes) -> None:
 
 
 def _contents(data: bytes, places: dict[tuple[int, int], int]) -> set[tuple[int, str, bytes]]:
-    """Collect what a file holds but rlgo has not written: the place of each node, and its properties and their values.
-
-    places : the numbers of places, by that of the node before and the index there; grows
-    """
+    """Collect (place of a node, property, value) of what a file holds but rlgo has not written; `places` grows."""
     found = set()
     open_ = [(tree, -1, index) for index, tree in enumerate(read_trees(data))]
     while open_:
@@ -79,7 +73,7 @@ def read_trees(data: bytes) -> list[Any]:
     text = decode(data, stated[1].decode() if stated else "")
     if "\ufffd" in text and text.encode() != data:
         raise RlgoError("a character that no encoding explains")
-    trees, rest = [], text.encode().strip(_SPACE)
+    trees, rest = [], text.strip("\0 \t\r\n").encode()
     while rest:
         tokens, end = tokenise(rest)
         try:
@@ -88,7 +82,7 @@ def read_trees(data: bytes) -> list[Any]:
             trees.append(parse_sgf_game(rest[:end]))
         except ValueError:
             raise RlgoError(f"what cannot be read strictly: {printable(rest[end:].decode())}") from None
-        rest = rest[end:].strip(_SPACE)
+        rest = rest[end:].strip(b"\0 \t\r\n")
     return trees
 
 
@@ -102,6 +96,9 @@ def without_own(properties: Mapping[str, list[bytes]]) -> dict[str, list[bytes]]
     found = {name: list(values) for name, values in properties.items() if name != OWN}
     for mark in properties.get(OWN, []):
         name, _, ours = mark.partition(b":")
-        lines = [[line for line in text.split(b"\n") if line.strip() != ours] for text in found.pop(name.decode(), [])]
-        found |= {name.decode(): [b"\n".join(rest) for rest in lines]} if any(lines) else {}
+        *others, last = found.pop(name.decode(), [ours])
+        lines = last.split(b"\n")
+        if ours in (plain := [line.strip() for line in reversed(lines)]):
+            del lines[~plain.index(ours)]
+        found |= {name.decode(): [*others, b"\n".join(lines)]} if others or lines else {}
     return found

@@ -275,17 +275,14 @@ def _position(file: Path, komi: float, move: int | None) -> Game:
 
 
 def _record_of(file: Path, komi: float, out: Path) -> Record:
-    """Read the record of a file that is written to `out`, with a message if that has not all of it.
-
-    Raises RlgoError if a file would then lose something.
-    """
+    """Read the record of a file that is written to `out`. RlgoError if that file would then lose something."""
     from rlgo.go.sgf import read_sgf_file
     from rlgo.go.sgf_files import check_holds
     from train.play.record import Record
 
     record = Record.read(read_sgf_file(file), komi)
     if record.lost:
-        message(f"rlgo: {file}: --sgf keeps nothing but its moves: {record.lost}")
+        message(f"rlgo: {file}: --sgf keeps nothing but its moves, since it has {record.lost}")
     check_holds(out, record.write())
     return record
 

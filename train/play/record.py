@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sgfmill import sgf
-from sgfmill.sgf_grammar import make_coarse_game_tree, serialise_game_tree
+from sgfmill.sgf_grammar import escape_text, make_coarse_game_tree, serialise_game_tree, text_value
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.coords import from_row_col, to_row_col
 from rlgo.go.game import Game
-from rlgo.go.sgf import read_sgf, unescaped, write_sgf
+from rlgo.go.sgf import read_sgf, write_sgf
 from rlgo.go.sgf_files import OWN, is_own, read_trees, without_own
 
 _COLORS = {"b": BLACK, "w": WHITE}
@@ -276,18 +276,15 @@ class Record:
             set_text(self._tree.get_root(), name, text or "")
 
     def add_line(self, at: int, moves: Sequence[tuple[int, int]], name: str) -> None:
-        """Add a variation of rlgo's to a position, unless it has it already. The line stays as it is."""
+        """Add a variation of rlgo's to a position, unless it has one with this first move. The line stays as it is."""
+        if any(variation.move == moves[0] for variation in self.variations(at)):
+            return
         node = self._stretch(at)[-1]
-        size = self.game.size
         for i, (color, p) in enumerate(moves):
-            known = next((child for child in node if _move(child, size) == (color, p)), None)
-            if known is None:
-                known = self._new(node, color, p)
-                if i == 0:
-                    set_text(known, "N", name)
-                own = known.get_raw_property_map().items()
-                known.set_raw_list(OWN, [key.encode() + b":" + value for key, (value,) in own])
-            node = known
+            node = self._new(node, color, p)
+            set_text(node, "N", "" if i else name)
+            own = node.get_raw_property_map().items()
+            node.set_raw_list(OWN, [key.encode() + b":" + value for key, (value,) in own])
 
     def points_of(self, node: Node) -> tuple[int, ...]:
         """Return the points of the first line from a node on."""
@@ -354,14 +351,12 @@ def text_of(node: Node, name: str) -> str:
     """Return a property of a node as text; "" if it has none."""
     if not node.has_property(name):
         return ""
-    raw = b"\n".join(node.get_raw_list(name)).decode("utf-8", "replace")
-    return unescaped(raw.replace("\r\n", "\n")).strip()
+    return text_value(b"\n".join(node.get_raw_list(name))).decode().strip()
 
 
 def set_text(node: Node, name: str, text: str) -> None:
     """Set a property of a node; an empty text removes it."""
     if text:
-        escaped = text.replace("\\", "\\\\").replace("]", "\\]")
-        node.set_raw(name, escaped.encode())
+        node.set_raw(name, escape_text(text.encode()))
     elif node.has_property(name):
         node.unset(name)

@@ -162,7 +162,7 @@ class Tab:
         record = Record.read(data, self._komi)
         seats = {c: spec if self._plays(spec, record.game) else HUMAN for c, spec in self.game.seats.items()}
         self._begin(record, seats, paused=True)
-        lost = f"Save keeps nothing but the moves: {record.lost}" if record.lost else ""
+        lost = f"only the moves will be saved, since the file has {record.lost}" if record.lost else ""
         if notes := "; ".join(filter(None, [record_note(record.game), lost])):
             self._send(json.dumps({"type": "error", "message": notes}), None)
 
