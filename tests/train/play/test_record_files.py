@@ -120,7 +120,7 @@ def test_everything_is_there_after_an_analysis(start: int, tmp_path: Path) -> No
         with pytest.raises(RlgoError, match="would lose"):
             save_sgf(path, generated(seed + 1000))
         n_marked += twice.count(b"[BM:1]") + twice.count(b"[DO:]")
-    assert n_marked > 20
+    assert n_marked > 0
 
 
 def test_whatever_is_left_out_is_missed(tmp_path: Path) -> None:
