@@ -144,8 +144,8 @@ def test_whatever_is_left_out_is_missed(tmp_path: Path) -> None:
         (b"(;SZ[5]foo[x];B[cc])", "this one has what cannot be read strictly: (;SZ"),
         (b"(;SZ[5]PB[\xff\xfe\x81\xff caf\xe9];B[cc])", "this one "),
         (b"not a record", "this one has what cannot be read strictly: not a record"),
-        (b"(;SZ[5];B[cc];W[bb])(;SZ[5]PB[Two])", "this one would lose SZ[5] and 1 more"),
-        (b"(;SZ[5];B[cc](;W[bb])(;W[dd]C[mine]))", "this one would lose W[dd] and 1 more"),
+        (b"(;SZ[5];B[cc];W[bb])(;SZ[5]PB[Two])", "this one would lose PB[Two] and 1 more"),
+        (b"(;SZ[5];B[cc](;W[bb])(;W[dd]C[mine]))", "this one would lose C[mine] and 1 more"),
         (b"(;SZ[5];B[cc]BM[2];W[bb])", "this one would lose BM[2]"),
     ],
 )
@@ -196,8 +196,8 @@ ANALYSE = ["--game", "--player", "greedy"]
 
 
 def test_the_command_keeps_collections_and_marks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    collection = b"(;GM[1]FF[4]SZ[5]KM[0.5]PB[One];B[cc];W[bb])\n(;GM[1]FF[4]SZ[5]KM[0.5]PB[Two];B[dd];W[bb];B[cc])"
-    marks = b"(;FF[4]SZ[5]KM[0.5];B[cc]C[first];W[bb]BM[2];B[dd]DO[]N[x];W[cb]TE[1](;B[bc];W[be])(;B[ae]N[side]))"
+    collection = b"(;GM[1]FF[4]SZ[9]KM[0.5]PB[One];B[cc];W[bb])\n(;GM[1]FF[4]SZ[9]KM[0.5]PB[Two];B[dd];W[bb];B[cc])"
+    marks = b"(;FF[4]SZ[9]KM[0.5];B[cc]C[first];W[bb]BM[2];B[dd]DO[]N[x];W[cb]TE[1](;B[bc];W[be])(;B[ae]N[side]))"
     path, other = tmp_path / "collection.sgf", tmp_path / "marks.sgf"
     path.write_bytes(collection)
     other.write_bytes(marks)
@@ -216,9 +216,9 @@ def test_the_command_keeps_collections_and_marks(tmp_path: Path, capsys: pytest.
 
 def test_a_position_edited_in_the_middle_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "game.sgf"
-    path.write_bytes(b"(;SZ[5];B[cc];W[bb];AE[bb]AB[dd]PL[W]C[edit];W[cb];B[bc];W[db])")
+    path.write_bytes(b"(;SZ[9];B[cc];W[bb];AE[bb]AB[dd]PL[W]C[edit];W[cb];B[bc];W[db])")
     assert main(["analyze", str(path), *ANALYSE]) == 0
     said = capsys.readouterr()
     assert "3 moves, as greedy sees them" in said.out
     assert "edited after move 2: the game is what follows, its moves counted from 1" in said.err
-    assert read_sgf(b"(;SZ[5];AB[dd];W[cb])").notes == ()
+    assert read_sgf(b"(;SZ[9];AB[dd];W[cb])").notes == ()
