@@ -350,7 +350,8 @@ class Game:
     @property
     def komi(self) -> float:
         """Points added to White's score, with the compensation."""
-        return self.stated_komi + {"0": 0, "N-1": max(0, self.handicap - 1), "N": self.handicap}[self.white_bonus]
+        stones = 0 if self.white_bonus == "0" else self.handicap
+        return self.stated_komi + max(0, stones - (self.white_bonus == "N-1"))
 
     @komi.setter
     def komi(self, komi: float) -> None:
@@ -359,10 +360,11 @@ class Game:
     @property
     def handicap(self) -> int:
         """The handicap stones, from 2: those set up without any of White's, and moves before White's first."""
-        if self._before_edit is not None:
-            return self._before_edit.handicap
-        first = takewhile(lambda move: move[0] == BLACK, self.moves)
-        colors = [color for color, p in (*self.setup, *first) if p != PASS]
+        game = self
+        while game._before_edit is not None:
+            game = game._before_edit
+        first = takewhile(lambda move: move[0] == BLACK, game.moves)
+        colors = [color for color, p in (*game.setup, *first) if p != PASS]
         return len(colors) if len(colors) > 1 and WHITE not in colors else 0
 
     def is_over(self) -> bool:
