@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import Annotated, Any
 
 import numpy as np
@@ -98,7 +99,9 @@ class Game:
 
     Attributes
     ----------
-    size, komi : board size; points added to White's score
+    size, komi : board size; points added to White's score, with the compensation for handicap stones
+    stated_komi : the komi without it
+    white_bonus : that compensation for N stones: ``0``, ``N-1`` or ``N`` points
     board : the position, a record of `board_dtype(size)`; read or copy it, but do not change it
     setup : the stones that the game began with, such as handicap stones: (colour, point) each
     moves : the moves since then, passes included: (colour, point) each
@@ -121,7 +124,8 @@ class Game:
         size = board_size(size)
         _compile(size)
         self.size = size
-        self.komi: float = check("komi", komi, Komi)
+        self.stated_komi: float = check("komi", komi, Komi)
+        self.white_bonus = "0"
         self.setup: list[tuple[int, int]] = []
         self.moves: list[tuple[int, int]] = []
         self.resigned = EMPTY
@@ -148,8 +152,8 @@ class Game:
 
     def copy(self) -> Game:
         """Return an independent copy. So do `copy.copy` and `copy.deepcopy`."""
-        other = Game(self.size, self.komi)
-        other.notes = self.notes
+        other = Game(self.size, self.stated_komi)
+        other.white_bonus, other.notes = self.white_bonus, self.notes
         other._before_edit, other._n_before_edit = self._before_edit, self._n_before_edit
         other.setup = self.setup.copy()
         other.moves = self.moves.copy()
@@ -245,7 +249,7 @@ class Game:
             assert earlier._before_edit is not None  # which has the other moves
             earlier = earlier._before_edit
         if earlier is not self:
-            kept = {name: getattr(self, name) for name in ("komi", "notes", "allowed")}
+            kept = {name: getattr(self, name) for name in ("stated_komi", "white_bonus", "notes", "allowed")}
             self.__setstate__({**earlier.copy().__getstate__(), **kept})
         self._replay(len(self.moves) - n)
 
@@ -342,6 +346,26 @@ class Game:
         return placed.count(3 - color) - len(self.stones(3 - color))
 
     # --- the end ---
+
+    @property
+    def komi(self) -> float:
+        """Points added to White's score, with the compensation."""
+        stones = 0 if self.white_bonus == "0" else self.handicap
+        return self.stated_komi + max(0, stones - (self.white_bonus == "N-1"))
+
+    @komi.setter
+    def komi(self, komi: float) -> None:
+        self.stated_komi = komi
+
+    @property
+    def handicap(self) -> int:
+        """The handicap stones, from 2: those set up without any of White's, and moves before White's first."""
+        game = self
+        while game._before_edit is not None:
+            game = game._before_edit
+        first = takewhile(lambda move: move[0] == BLACK, game.moves)
+        colors = [color for color, p in (*game.setup, *first) if p != PASS]
+        return len(colors) if len(colors) > 1 and WHITE not in colors else 0
 
     def is_over(self) -> bool:
         """Return whether the last two moves were passes, or a side has resigned."""

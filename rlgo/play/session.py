@@ -171,7 +171,8 @@ class GameSession:
         """Add stones, (colour, point) each, to those that the game begins with. RlgoError after the first move."""
         if self.game.n_played:
             raise RlgoError("stones are set up before the first move")
-        game = Game(self.game.size, self.game.komi)
+        game = Game(self.game.size, self.game.stated_komi)
+        game.white_bonus = self.game.white_bonus
         game.set_up([*self.game.setup, *stones], to_play)
         self.game = game
         self._own_move_last = False
@@ -228,6 +229,7 @@ class GameSession:
 
     def _begin(self, game: Game, player: Player) -> None:
         self._players.begin_game(player, self.clock.settings)
+        game.white_bonus = self.game.white_bonus
         self.game = game
         self._announced_end = self._own_move_last = False
         self._searching.last = None

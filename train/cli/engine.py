@@ -275,29 +275,25 @@ def _position(file: Path, komi: float, move: int | None) -> Game:
 
 
 def _record_of(file: Path, komi: float, out: Path) -> Record:
-    """Read the record of a file that is written to `out`, with a message if that has not all of it.
-
-    Raises RlgoError if it would then be written over the file.
-    """
+    """Read the record of a file that is written to `out`. RlgoError if that file would then lose something."""
     from rlgo.go.sgf import read_sgf_file
+    from rlgo.go.sgf_files import check_holds
     from train.play.record import Record
 
     record = Record.read(read_sgf_file(file), komi)
-    if not record.is_whole:
-        why = f"{file}: has mistakes, so that --sgf keeps nothing but its moves"
-        if out.resolve() == file.resolve():
-            raise RlgoError(f"{why}: expected another file")
-        message(f"rlgo: {why}")
+    if record.lost:
+        message(f"rlgo: {file}: --sgf keeps nothing but its moves, since it has {record.lost}")
+    check_holds(out, record.write())
     return record
 
 
 def _write_review(path: Path, record: Record, curve: Curve) -> None:
     """Write a record with a curve in it."""
-    from rlgo.base.files import write_atomically
+    from rlgo.go.sgf_files import save_sgf
     from train.play.curve import annotate
 
     annotate(record, curve)
-    write_atomically(path, record.write())
+    save_sgf(path, record.write())
 
 
 def _check_files(file: Path, sgf: Path | None, json_file: Path | None, png: Path | None, whole_game: bool) -> None:

@@ -15,7 +15,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.play.player import Player, name_of_move, won_by
 from train.console import Progress, table
-from train.play.record import Record, set_mark, set_text, text_of
+from train.play.record import Record, text_of
 from train.process import StopRequest
 
 NO_MOVE = -2  # in place of a player's choice that is not known
@@ -25,7 +25,6 @@ BLUNDER = 0.2  # a turning point that loses this much is a bad move (BM), and ot
 PHASES = ("opening", "middle game", "endgame")
 _PHASE_ENDS = (0.15, 0.45)  # moves of both sides, as shares of the board's points
 LINE_MOVES = 8  # of the player's choice and what follows it
-_MARK = "rlgo: "  # begins the line of a comment that `annotate` writes, and replaces
 BETTER = "better"  # the name of a variation that it adds
 _CURVE = "SBKV"  # Sabaki's property for P(Black wins), in per cent, which it draws as a curve
 _ROWS, _COLUMNS = 10, 72  # of the curve in a terminal
@@ -237,15 +236,15 @@ def annotate(record: Record, curve: Curve) -> None:
     """Write a curve into the line of a record, in properties that Sabaki, KaTrain and others read.
 
     Each position gets Black's chance as a line of its comment and as Sabaki's SBKV. A move that lost much is marked as
-    bad (BM) or doubtful (DO), and the player's own line stands beside it as a variation. What an earlier call has
-    written is replaced; variations stay.
+    bad (BM) or doubtful (DO), unless it is judged already, and the player's own line stands beside it as a variation.
+    What an earlier call has written is replaced; variations stay, and so does what others have written.
     """
     losses = [0.0, *curve.losses]
     for at, value in enumerate(curve.values):
         if math.isnan(value):
             continue
-        node, step = record.node(at), curve.steps[at - 1] if at else None
-        text = f"{_MARK}Black {value:.1%}"
+        step = curve.steps[at - 1] if at else None
+        text = f"rlgo: Black {value:.1%}"
         is_turn = step is not None and losses[at] >= TURN and step.best != step.point
         if step is not None and abs(losses[at]) >= 0.0005:
             text += f", {'lost' if losses[at] > 0 else 'gained'} {abs(losses[at]):.1%}"
@@ -253,11 +252,8 @@ def annotate(record: Record, curve: Curve) -> None:
             text += f"; better {' '.join(curve.name_of(p) for p in step.line)}"
             colors = (step.color, 3 - step.color) * len(step.line)
             record.add_line(at - 1, list(zip(colors, step.line, strict=False)), BETTER)
-        kept = [line for line in record.comment(at).splitlines() if not line.startswith(_MARK)]
-        record.set_comment(at, "\n".join([*kept, text]))
-        set_text(node, _CURVE, f"{100 * value:.2f}")
-        set_mark(node, "BM", "1" if is_turn and losses[at] >= BLUNDER else None)
-        set_mark(node, "DO", "" if is_turn and losses[at] < BLUNDER else None)
+        judgement = {"BM": "1"} if losses[at] >= BLUNDER else {"DO": ""}
+        record.set_own(at, {"C": text, _CURVE: f"{100 * value:.2f}", **(judgement if is_turn else {})})
 
 
 def curve_in(record: Record) -> list[Opinion | None]:

@@ -6,17 +6,18 @@ and played on; `rlgo.go.sgf` reads its game, so a variation is checked exactly a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sgfmill import sgf
+from sgfmill.sgf_grammar import escape_text, make_coarse_game_tree, serialise_game_tree, text_value
 
-from rlgo.base.decoding import decode
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.coords import from_row_col, to_row_col
 from rlgo.go.game import Game
-from rlgo.go.sgf import STATED_ENCODING, read_sgf, write_sgf
+from rlgo.go.sgf import read_sgf, write_sgf
+from rlgo.go.sgf_files import OWN, is_own, read_trees, without_own
 
 _COLORS = {"b": BLACK, "w": WHITE}
 _LETTERS = {color: letter for letter, color in _COLORS.items()}
@@ -25,6 +26,7 @@ INFO = (
     "PB", "BR", "BT", "PW", "WR", "WT", "RE", "HA", "KM", "RU", "TM", "OT", "EV", "RO", "GN", "DT", "PC", "ON", "SO",
     "AN", "US", "CP", "GC",
 )  # fmt: skip
+_JUDGEMENTS = {"BM", "DO", "IT", "TE"}  # of moves; a node has one
 
 Node = Any  # sgfmill.sgf.Tree_node; sgfmill has no types
 
@@ -59,7 +61,8 @@ class Record:
     ((1, 0), 'centre', True)
     """
 
-    is_whole = True  # whether it has all that its file had
+    lost = ""  # why it has only the moves of its file, in words; "": it has everything
+    _rest: Sequence[Any] = ()  # the other games of its file
 
     def __init__(self, tree: sgf.Sgf_game, komi: float, *, is_own: bool = False) -> None:
         self._tree, self._komi, self.is_own = tree, komi, is_own
@@ -68,20 +71,19 @@ class Record:
 
     @classmethod
     def read(cls, data: bytes, komi: float = 7.5) -> Record:
-        """Read the first game of a file. RlgoError as `read_sgf` raises it, also for its main line.
+        """Read a file, whose first game is the one to be shown. RlgoError as `read_sgf` raises it for its main line.
 
-        A file that only `read_sgf` understands, such as one with digits in the names of properties, keeps its moves
-        alone, and `is_whole` is False.
+        Of a file that `read_trees` cannot read as a whole, the record has the moves alone, and `lost` says why.
         """
         game = read_sgf(data, komi)
-        stated = STATED_ENCODING.search(data)
-        text = decode(data, stated[1].decode() if stated else "")
         try:
-            return cls(sgf.Sgf_game.from_bytes(text.encode(), override_encoding="UTF-8"), komi)
-        except (ValueError, RlgoError):
+            first, *rest = read_trees(data)
+            record = cls(sgf.Sgf_game.from_coarse_game_tree(first, "UTF-8"), komi)
+            record._rest = rest
+        except (ValueError, RlgoError) as error:
             record = cls.of(game)
-            record.is_whole = False
-            return record
+            record.lost = str(error)
+        return record
 
     @classmethod
     def of(cls, game: Game, black: str = "", white: str = "", *, is_own: bool = False) -> Record:
@@ -193,6 +195,8 @@ class Record:
         if node is None:
             node = self._new(self._stretch(at)[-1], color, point)
             self._own.add(id(node))
+        elif not without_own(node.get_raw_property_map()):
+            node.unset(OWN)  # it is no longer rlgo's alone
         line = _path(node)
         self._set(line, read_sgf(self._written(line), self._komi) if game is None else game)
 
@@ -233,6 +237,29 @@ class Record:
             set_text(node, "C", "")
         set_text(first, "C", text)
 
+    def set_own(self, at: int, properties: Mapping[str, str]) -> None:
+        """Write what rlgo says of a position into its node, with a mark, in place of what it said and added before.
+
+        What others have written stays. A comment is added to theirs; of BM, DO, IT and TE, a node has one.
+
+        properties : by name; texts without brackets
+        """
+        for variation in self.variations(at):
+            tree = make_coarse_game_tree(variation.node, lambda node: node, lambda node: node.get_raw_property_map())
+            if not variation.is_current and is_own(tree):
+                variation.node.delete()
+        node = self.node(at)
+        before = node.get_raw_property_map()
+        now = without_own(before) | {name: before[name] for name in ("B", "W") if name in before}
+        taken = {*now, *(_JUDGEMENTS if not _JUDGEMENTS.isdisjoint(now) else ())} - {"C"}
+        ours = {name: text.encode() for name, text in properties.items() if name not in taken}
+        for name, text in ours.items():
+            *others, last = now.get(name, [b""])
+            now[name] = [*others, last + b"\n" * (name in now) + text]
+        now[OWN] = [name.encode() + b":" + text for name, text in ours.items()]
+        for name in [name for name in {*before, *now} if before.get(name) != now.get(name)]:
+            node.set_raw_list(name, now[name]) if name in now else node.unset(name)
+
     def node(self, at: int) -> Node:
         """Return the node of a position, for properties of single programs."""
         return self._stretch(at)[0]
@@ -249,16 +276,15 @@ class Record:
             set_text(self._tree.get_root(), name, text or "")
 
     def add_line(self, at: int, moves: Sequence[tuple[int, int]], name: str) -> None:
-        """Add a variation of several moves to a position, unless it has it already. The line stays as it is."""
+        """Add a variation of rlgo's to a position, unless it has one with this first move. The line stays as it is."""
+        if any(variation.move == moves[0] for variation in self.variations(at)):
+            return
         node = self._stretch(at)[-1]
-        size = self.game.size
         for i, (color, p) in enumerate(moves):
-            known = next((child for child in node if _move(child, size) == (color, p)), None)
-            if known is None:
-                known = self._new(node, color, p)
-                if i == 0:
-                    set_text(known, "N", name)
-            node = known
+            node = self._new(node, color, p)
+            set_text(node, "N", "" if i else name)
+            own = node.get_raw_property_map().items()
+            node.set_raw_list(OWN, [key.encode() + b":" + value for key, (value,) in own])
 
     def points_of(self, node: Node) -> tuple[int, ...]:
         """Return the points of the first line from a node on."""
@@ -269,8 +295,10 @@ class Record:
         return tuple(move[1] for move in moves if move is not None)
 
     def write(self) -> bytes:
-        """Return the record as SGF."""
-        data: bytes = self._tree.serialise()
+        """Return the record as SGF, with the other games of its file."""
+        for tree in self._rest:
+            tree.sequence[0]["CA"] = [b"UTF-8"]
+        data: bytes = self._tree.serialise() + b"".join(map(serialise_game_tree, self._rest))
         return data
 
 
@@ -323,32 +351,12 @@ def text_of(node: Node, name: str) -> str:
     """Return a property of a node as text; "" if it has none."""
     if not node.has_property(name):
         return ""
-    raw = b"\n".join(node.get_raw_list(name)).decode("utf-8", "replace")
-    return "".join(_unescaped(raw)).strip()
-
-
-def _unescaped(raw: str) -> Iterator[str]:
-    """Yield the characters of a value without its backslashes, and without the line breaks that they remove."""
-    characters = iter(raw.replace("\r\n", "\n"))
-    for c in characters:
-        if c == "\\":
-            c = next(characters, "")
-            c = "" if c == "\n" else c
-        yield c
-
-
-def set_mark(node: Node, name: str, value: str | None) -> None:
-    """Set a mark of a node, such as DO, which has no text; None removes it."""
-    if value is not None:
-        node.set_raw(name, value.encode())
-    elif node.has_property(name):
-        node.unset(name)
+    return text_value(b"\n".join(node.get_raw_list(name))).decode().strip()
 
 
 def set_text(node: Node, name: str, text: str) -> None:
     """Set a property of a node; an empty text removes it."""
     if text:
-        escaped = text.replace("\\", "\\\\").replace("]", "\\]")
-        node.set_raw(name, escaped.encode())
+        node.set_raw(name, escape_text(text.encode()))
     elif node.has_property(name):
         node.unset(name)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rlgo.base.errors import RlgoError
+from rlgo.base.errors import RlgoError, shown
 from rlgo.go.board import BLACK
 from rlgo.go.coords import to_vertex
 from rlgo.go.game import Game
 from rlgo.play.gtp.analyze import LINE_MOVES, AnalysisOptions, least_value, report_choice, report_until_over
 from rlgo.play.gtp.arguments import vertices
 from rlgo.play.gtp.protocol import Stream, command
+from rlgo.play.notes import print_note
 from rlgo.play.ownership import Ownership
 from rlgo.play.player import Candidate, Player, won_by
 from rlgo.play.session import GameSession
@@ -26,40 +28,56 @@ RULES: dict[str, Any] = {
     "friendlyPassOk": False, "hasButton": False, "ko": "POSITIONAL", "scoring": "AREA", "suicide": False,
     "tax": "NONE", "whiteHandicapBonus": "0",
 }  # fmt: skip
-# Names of equivalent rules: the differences, such as simple ko, decide no game here.
-RULES_NAMES = (
-    "chinese", "chinese-ogs", "chinese-kgs", "chineseogs", "chinesekgs", "tromp-taylor", "tromptaylor", "cgos",
-)  # fmt: skip
-_FREE = ("friendlyPassOk", "whiteHandicapBonus", "suicide", "ko")  # a client may set others, without effect
+_BY_NAMES: dict[str, dict[str, Any]] = {  # what differs, by names, after KataGo's documentation
+    "tromp-taylor cgos goe ing": {},
+    "chinese chinese-ogs chinese-kgs": {"whiteHandicapBonus": "N"},
+    "aga bga french": {"ko": "SITUATIONAL", "whiteHandicapBonus": "N-1"},
+    "aga-button": {"ko": "SITUATIONAL", "hasButton": True, "whiteHandicapBonus": "N-1"},
+    "new-zealand nz": {"ko": "SITUATIONAL", "suicide": True},
+    "stone-scoring ancient-area": {"tax": "ALL"},
+    "japanese korean ancient-territory": {"scoring": "TERRITORY"},
+}
+_QUIET = (("ko", "SIMPLE"), ("suicide", True), ("friendlyPassOk", True))  # decides no game here, and is not told
 _SCORED = 6  # moves whose scores are played out; other moves get the score of the position
 _PLAYOUTS = 200  # for the score of a move
 
 
-def check_rules(text: str | dict[str, Any]) -> None:
-    """Raise an RlgoError unless rules, a name or KataGo's JSON, are equivalent to those of rlgo."""
+def read_rules(rules: str | dict[str, Any], bonus: Any = None) -> tuple[str, str]:
+    """Read rules, a name or KataGo's JSON; return White's compensation for a handicap, and what is played otherwise.
+
+    bonus : the compensation, if it is stated beside the rules
+    """
+    named = {name.replace("-", ""): found for names, found in _BY_NAMES.items() for name in names.split()}
     try:
-        rules = json.loads(text) if isinstance(text, str) and text.lstrip().startswith("{") else text
-    except ValueError:
-        raise RlgoError("syntax error: expected the name of rules, or JSON") from None
-    if isinstance(rules, str):
-        if rules.lower() not in RULES_NAMES:
-            raise RlgoError(f"rules {rules!r}: expected area scoring, such as chinese or tromp-taylor")
-        return
-    for key, value in rules.items():
-        if key in RULES and key not in _FREE and value != RULES[key]:
-            raise RlgoError(f"rules: {key} = {value!r}: expected {RULES[key]!r}")
+        rules = json.loads(rules) if isinstance(rules, str) and rules.lstrip().startswith("{") else rules
+        found = dict(named[re.sub("[-_ ]", "", rules.lower())] if isinstance(rules, str) else rules)
+    except (KeyError, ValueError, TypeError):
+        known = ", ".join(" ".join(_BY_NAMES).split())
+        raise RlgoError(f"rules {shown(rules)}: expected JSON or one of {known}") from None
+    stated = found.pop("whiteHandicapBonus", "0")
+    bonus = str(stated if bonus is None else bonus)
+    if bonus not in ("0", "N-1", "N"):
+        raise RlgoError(f"whiteHandicapBonus = {shown(bonus)}: expected 0, N-1 or N")
+    other = [(key, value) for key, value in found.items() if value != RULES.get(key, value)]
+    is_told = any(pair not in _QUIET for pair in other)
+    return bonus, ", ".join(f"{key} {RULES[key]} in place of {value}" for key, value in other) if is_told else ""
 
 
 @command("kata-get-rules")
-def get_rules(_session: GameSession, _args: list[str]) -> str:
+def get_rules(session: GameSession, _args: list[str]) -> str:
     """Return the rules as JSON."""
-    return json.dumps(RULES)
+    return json.dumps({**RULES, "whiteHandicapBonus": session.game.white_bonus})
 
 
-@command("kata-set-rules")
-def set_rules(_session: GameSession, args: list[str]) -> None:
-    """Accept rules that are equivalent to those of rlgo, and refuse others."""
-    check_rules(" ".join(args))
+@command("kata-set-rules", "kgs-rules")
+def set_rules(session: GameSession, args: list[str]) -> None:
+    """Play by rules that score by area, or what is nearest to them, which is told; refuse others."""
+    bonus, other = read_rules(" ".join(args))
+    if "scoring" in other:
+        raise RlgoError(f"rules {' '.join(args)}: expected others, since games are scored by area")
+    session.game.white_bonus = bonus
+    if other:
+        print_note(f"rules {' '.join(args)}: played with {other}")
 
 
 @command("kata-analyze", streams=True)

@@ -17,7 +17,7 @@ from rlgo.base.settings import DEFAULT_KOMI
 from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.coords import COLORS, from_row_col, from_vertex
 from rlgo.go.game import Game
-from rlgo.play.gtp.kata import check_rules, move_infos, owners_of
+from rlgo.play.gtp.kata import move_infos, owners_of, read_rules
 from rlgo.play.notes import print_bug
 from rlgo.play.player import Candidate, won_by
 from rlgo.play.searching import REPORT_SECONDS
@@ -114,6 +114,8 @@ class AnalysisEngine:
             return
         try:
             game = game_of(query)
+            if other := read_rules(query.get("rules", "tromp-taylor"))[1]:
+                self._answer_with({"id": query["id"], "field": "rules", "warning": f"played with {other}"})
             turns = query.get("analyzeTurns", [len(game.moves)])
             for turn in turns:
                 self._search(query, game.after(turn), turn)
@@ -207,12 +209,12 @@ def _policy(found: Sequence[Candidate], game: Game) -> list[float]:
 
 
 def game_of(query: Mapping[str, Any]) -> Game:
-    """Return the game that a query is about. RlgoError for other rules, and for an illegal move."""
+    """Return the game that a query is about. RlgoError for unknown rules, and for an illegal move."""
     size = query["boardXSize"]
     if size != query.get("boardYSize", size):
         raise RlgoError(f"boardXSize = {size}, boardYSize = {query['boardYSize']}: expected a square board")
-    check_rules(query.get("rules", "tromp-taylor"))
     game = Game(size, query.get("komi", DEFAULT_KOMI))
+    game.white_bonus, _ = read_rules(query.get("rules", "tromp-taylor"), query.get("whiteHandicapBonus"))
     stones = [(COLORS[color.lower()], from_vertex(vertex, size)) for color, vertex in query.get("initialStones", [])]
     moves = [(COLORS[color.lower()], from_vertex(vertex, size)) for color, vertex in query.get("moves", [])]
     first = query.get("initialPlayer")

@@ -124,10 +124,13 @@ def test_the_record_gets_the_analysis(tmp_path: Path, capsys: pytest.CaptureFixt
     record.write_text("(;SZ[9]PB[Ann]X1[y];B[ee])")  # only the moves of this one can be kept
     before = record.read_bytes()
     assert main(["analyze", str(record), "--game", "--player", "greedy", "--sgf", str(record)]) == 2
-    assert "so that --sgf keeps nothing but its moves: expected another file" in capsys.readouterr().err
+    assert "expected another file: this one has what cannot be read strictly: 1[y];B[ee])" in capsys.readouterr().err
     assert record.read_bytes() == before
+    assert main(["analyze", str(record), "--game", "--player", "greedy", "--sgf", str(out)]) == 2  # another game
+    assert "would lose" in capsys.readouterr().err
+    out.unlink()
     assert main(["analyze", str(record), "--game", "--player", "greedy", "--sgf", str(out)]) == 0
-    assert "so that --sgf keeps nothing but its moves\n" in capsys.readouterr().err
+    assert "--sgf keeps nothing but its moves, since it has what cannot be" in capsys.readouterr().err
 
 
 def test_losses_by_phase_and_colour() -> None:

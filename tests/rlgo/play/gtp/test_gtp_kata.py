@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator
 
 import pytest
 from gtp_controller import Controller, Thinker
 
+from rlgo.go.coords import point_of
 from rlgo.go.game import Game
 from rlgo.play.gtp.queries import AnalysisEngine, game_of
 from rlgo.play.ownership import Ownership, areas
 from rlgo.play.player import Candidate
+from train import make_player
 
 SIZE = 5
 
 
-def engine() -> Controller:
-    return Controller(Thinker())
+def engine(**options: bool) -> Controller:
+    return Controller(Thinker(), **options)
 
 
 def infos(line: str) -> list[dict[str, str]]:
@@ -30,14 +33,132 @@ def infos(line: str) -> list[dict[str, str]]:
     return found
 
 
-def test_rules() -> None:
+# Names of KataGo's documentation and sources, with White's compensation for a handicap of N, and what is told
+NAMES = [
+    ("tromp-taylor", "0", ""), ("Tromp_Taylor", "0", ""), ("trompTaylor", "0", ""), ("cgos", "0", ""),
+    ("chinese", "N", ""), ("chinese-ogs", "N", ""), ("chinesekgs", "N", ""), ("chinese_kgs", "N", ""),
+    ("aga", "N-1", "SITUATIONAL"), ("bga", "N-1", "SITUATIONAL"), ("french", "N-1", "SITUATIONAL"),
+    ("aga-button", "N-1", "hasButton"), ("agabutton", "N-1", "hasButton"), ("aga button", "N-1", "hasButton"),
+    ("new-zealand", "0", "suicide"), ("new zealand", "0", "suicide"), ("NZ", "0", "suicide"),
+    ("stone-scoring", "0", "tax NONE in place of ALL"), ("stonescoring", "0", "tax"), ("ancient-area", "0", "tax"),
+    ("goe", "0", ""), ("ing", "0", ""),
+    ('{"hasButton":false,"ko":"SIMPLE","scoring":"AREA","suicide":true,"whiteHandicapBonus":"N"}', "N", ""),
+    ('{"ko": "SITUATIONAL", "suicide": true, "friendlyPassOk": true}', "0", "ko POSITIONAL in place of SITUATIONAL"),
+    ('{"tax": "SEKI", "whiteHandicapBonus": "N-1"}', "N-1", "tax NONE in place of SEKI"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rules", "bonus", "told"), NAMES)
+def test_rules_that_score_by_area(rules: str, bonus: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     gtp = engine()
-    assert json.loads(gtp.ok("kata-get-rules"))["scoring"] == "AREA"
-    assert gtp.ok("kata-set-rules chinese") == ""
-    assert gtp.ok('kata-set-rules {"scoring": "AREA", "ko": "SIMPLE", "tax": "NONE"}') == ""
-    assert gtp.fail("kata-set-rules japanese").startswith("rules 'japanese': expected area scoring")
-    assert gtp.fail('kata-set-rules {"scoring": "TERRITORY"}') == "rules: scoring = 'TERRITORY': expected 'AREA'"
-    assert gtp.fail("kata-set-rules {x").startswith("syntax error")
+    capsys.readouterr()
+    assert gtp.ok(f"kata-set-rules {rules}") == ""
+    said = capsys.readouterr().err
+    assert told in said
+    assert bool(told) == ("played with" in said)
+    found = json.loads(gtp.ok("kata-get-rules"))
+    assert (found.pop("whiteHandicapBonus"), found["scoring"], found["ko"]) == (bonus, "AREA", "POSITIONAL")
+    stated = json.loads(rules) if rules.startswith("{") else rules
+    *warnings, answer = answers({**QUESTION, "rules": stated})
+    assert [told in w["warning"] and (w["id"], w["field"]) for w in warnings] == [("a", "rules")] * bool(told)
+    assert answer["turnNumber"] == 2
+
+
+@pytest.mark.parametrize("rules", ["japanese", "korean", "ancient-territory", '{"scoring": "TERRITORY"}'])
+def test_territory_is_refused_by_commands_and_told_by_queries(rules: str) -> None:
+    gtp = engine()
+    for command in ("kata-set-rules", "kgs-rules"):
+        assert gtp.fail(f"{command} {rules}") == f"rules {rules}: expected others, since games are scored by area"
+    assert json.loads(gtp.ok("kata-get-rules"))["whiteHandicapBonus"] == "0"
+    warning, answer = answers({**QUESTION, "rules": json.loads(rules) if "{" in rules else rules})
+    assert "scoring AREA in place of TERRITORY" in warning["warning"]
+    assert answer["turnNumber"] == 2
+
+
+def test_rules_that_are_none() -> None:
+    gtp = engine()
+    for bad in ("{x", "bogus", "[1]", ""):
+        assert "expected JSON or one of tromp-taylor, cgos" in gtp.fail(f"kata-set-rules {bad}")
+    assert gtp.fail('kata-set-rules {"whiteHandicapBonus": "2"}').startswith(
+        "whiteHandicapBonus = '2': expected 0, N-1"
+    )
+    for change in ({"rules": 5}, {"rules": [1]}, {"rules": None}, {"whiteHandicapBonus": "x"}):
+        (answer,) = answers({**QUESTION, **change})
+        assert "expected" in answer["error"]
+
+
+# --- the compensation for handicap stones ---
+
+# Black has three stones and all 25 points; komi 0.5.
+HANDICAP = "set_free_handicap C3 B2 D4"
+SCORES = {"chinese": "B+21.5", "aga": "B+22.5", "new_zealand": "B+24.5", "tromp-taylor": "B+24.5"}
+
+
+@pytest.mark.parametrize("rules", SCORES)
+def test_compensation_in_final_scores(rules: str) -> None:
+    gtp = engine(all_alive=True)
+    gtp.ok("boardsize 5")
+    gtp.ok("komi 0.5")
+    assert gtp.ok(HANDICAP) == ""
+    assert gtp.ok("final_score") == "B+24.5"  # without a word about rules
+    gtp.ok(f"{'kata-set-rules' if '-' in rules else 'kgs-rules'} {rules}")
+    assert gtp.ok("final_score") == SCORES[rules]
+    gtp.ok("play w C4")
+    gtp.ok("undo")
+    assert gtp.ok("final_score") == SCORES[rules]
+    assert "KM[0.5]" in gtp.ok("printsgf")  # the komi that was agreed on
+    gtp.ok("clear_board")
+    for vertex in ("C3", "B2", "D4"):  # three moves before White's first are a handicap, too
+        gtp.ok(f"play b {vertex}")
+    assert gtp.ok("final_score") == SCORES[rules]
+    gtp.ok("clear_board")
+    gtp.ok("play b C3")
+    assert gtp.ok("final_score") == "B+24.5"
+
+
+def test_compensation_in_queries() -> None:
+    stones = [["B", vertex] for vertex in ("C3", "B2", "D4")]
+    base = {**QUESTION, "initialStones": stones, "moves": [], "initialPlayer": "W"}
+    cases = [("chinese", None, 3), ("aga", None, 2), ("nz", None, 0), ({"whiteHandicapBonus": "N"}, None, 3)]
+    for rules, bonus, expected in [*cases, ("chinese", "0", 0), ("chinese", 0, 0), ("nz", "N-1", 2)]:
+        query = {**base, "rules": rules} | ({} if bonus is None else {"whiteHandicapBonus": bonus})
+        assert game_of(query).komi == 0.5 + expected
+        *_, answer = answers(query)
+        assert sum(answer["ownership"]) - 0.5 - expected == pytest.approx(answer["rootInfo"]["scoreLead"], abs=0.1)
+    assert game_of({**base, "initialStones": [*stones, ["W", "A1"]]}).komi == 0.5  # no handicap game
+
+
+def test_compensation_stays_with_a_game() -> None:
+    game = Game(SIZE, 0.5)
+    game.white_bonus = "N"
+    game.set_free_handicap(["C3", "B2"])
+    assert (game.komi, game.stated_komi, game.handicap) == (2.5, 0.5, 2)
+    for other in (game.copy(), pickle.loads(pickle.dumps(game)), game.after(0)):
+        assert (other.komi, other.white_bonus) == (2.5, "N")
+    game.play("A1")
+    game.edit({point_of("D4", SIZE): 1})
+    assert game.komi == 2.5  # stones put down in the middle are no handicap
+    game.undo()
+    assert (game.komi, game.stated_komi) == (2.5, 0.5)
+    game.komi = 1.5
+    assert game.komi == 3.5
+
+
+def test_a_search_plays_for_the_compensated_result() -> None:
+    """White has half the board less one point, and needs the compensation: the search sees a win at its leaves."""
+    for bonus, wins in (("0", False), ("N", True)):
+        game = Game(SIZE, 0.5)
+        game.white_bonus = bonus
+        game.set_free_handicap(["C1", "C2", "C3", "C4", "C5"])
+        for vertex in ("D1", "B1", "D2", "B2", "D3", "B3", "D4", "B4", "D5", "B5"):
+            game.play(vertex)  # White has columns D and E: 10 points against 15
+        game.play("pass")
+        assert game.score() == 5 - 0.5 - (5 if bonus == "N" else 0)
+        assert (game.outcome == 0) == wins
+        player = make_player("mc_rave,sims=100", SIZE, seed=1)
+        player.genmove(game)
+        (best, *_) = player.candidates(game)
+        assert best.value == pytest.approx(0.0 if wins else 1.0, abs=0.2)
 
 
 def test_analysis_is_for_the_side_to_play() -> None:
@@ -197,7 +318,7 @@ def test_a_question_that_is_stopped_is_answered_with_what_there_is() -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"rules": "japanese"}, "expected area scoring"),
+        ({"rules": "japanesque"}, "expected JSON or one of"),
         ({"boardYSize": 7}, "expected a square board"),
         ({"moves": [["B", "C3"], ["W", "C3"]]}, "Illegal move 2: occupied"),
         ({"moves": [["B", "pass"], ["W", "pass"]]}, "the game is over"),

@@ -114,6 +114,27 @@ def test_the_record_survives_a_new_connection(page):
     assert [v["move"][1] for v in game["variations"]] == ["B4"]
 
 
+def test_the_games_of_a_collection_and_what_a_person_wrote_stay(page, monkeypatch):
+    stand_in(monkeypatch, judge=Judge)
+    monkeypatch.setattr(Judge, "values", (0.5, 0.2, 0.32, 0.1))
+    page.do("load", sgf="(;SZ[5]PB[One];B[cc]TE[1]SBKV[3]C[rlgo: mine];W[bb]BM[2]HO[1])(;SZ[5]PB[Two];B[dd]XY[z])")
+    page.ask("review", player="judge")
+    reviewed(page)
+    sgf = page.ask("save")["sgf"].replace("\n", "")
+    for text in ("PB[Two]SZ[5];B[dd]XY[z])", "TE[1]", "SBKV[3]", "C[rlgo: minerlgo: Black 20.0%", "BM[2]", "HO[1]"):
+        assert text in sgf
+    assert sgf.count("BM[") == 1
+    assert "DO[" not in sgf
+
+
+def test_what_cannot_be_kept_is_told_when_it_is_loaded(page):
+    page.do("load", sgf="(;SZ[5]LZ2[x];B[cc]C[hello])")
+    told = page.until("error")["message"]
+    assert told == "only the moves will be saved, since the file has what cannot be read strictly: 2[x];B[cc]C[hello])"
+    page.do("load", sgf="(;SZ[5];B[cc];AW[aa];W[bb])")
+    assert "edited after move 1" in page.until("error")["message"]
+
+
 class Judge(Player):
     """Thinks that Black wins in 0.5, 0.6, 0.3 ... of the games by the number of moves, and would play B4."""
 
@@ -154,7 +175,7 @@ def test_a_review_tells_what_each_move_lost(page, monkeypatch):
     assert "lost 30.0%; better B2 A1" in sgf
     assert sgf.count("BM[1]") == 2  # C3 and E5
     assert "DO[]" in sgf  # D4
-    assert sgf.count("rlgo: Black") == 4  # the first review's lines are replaced
+    assert sgf.count("C[rlgo: Black") == 4  # the first review's lines are replaced
     game = page.do("goto", at=0)
     assert [(v["move"][1], v["name"]) for v in game["variations"]] == [("C3", ""), ("B2", "better")]
     again = page.do("load", sgf=page.ask("save")["sgf"])

@@ -22,6 +22,7 @@ from rlgo.base.settings import MAX_SIZE, MIN_SIZE
 from rlgo.go.board import BLACK, WHITE
 from rlgo.go.clock import parse_time
 from rlgo.go.game import Game
+from rlgo.go.sgf import record_note
 from rlgo.play.ownership import Ownership, areas
 from rlgo.play.player import RESIGN, Player
 from train.play.record import Record
@@ -161,6 +162,9 @@ class Tab:
         record = Record.read(data, self._komi)
         seats = {c: spec if self._plays(spec, record.game) else HUMAN for c, spec in self.game.seats.items()}
         self._begin(record, seats, paused=True)
+        lost = f"only the moves will be saved, since the file has {record.lost}" if record.lost else ""
+        if notes := "; ".join(filter(None, [record_note(record.game), lost])):
+            self._send(json.dumps({"type": "error", "message": notes}), None)
 
     def _save(self, request: ask.Save) -> Answer:
         record = self.game.save()
