@@ -16,7 +16,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.coords import from_row_col, to_row_col
 from rlgo.go.game import Game
-from rlgo.go.sgf import read_sgf, write_sgf
+from rlgo.go.sgf import read_sgf, read_sgf_records, write_sgf
 from rlgo.go.sgf_files import OWN, is_own, read_trees, without_own
 
 _COLORS = {"b": BLACK, "w": WHITE}
@@ -27,6 +27,8 @@ INFO = (
     "AN", "US", "CP", "GC",
 )  # fmt: skip
 _JUDGEMENTS = {"BM", "DO", "IT", "TE"}  # of moves; a node has one
+
+MARKS = ("TR", "SQ", "MA", "CR", "LB", "LN", "AR")  # triangles, squares, crosses, circles, labels, lines, arrows
 
 Node = Any  # sgfmill.sgf.Tree_node; sgfmill has no types
 
@@ -62,7 +64,8 @@ class Record:
     """
 
     lost = ""  # why it has only the moves of its file, in words; "": it has everything
-    _rest: Sequence[Any] = ()  # the other games of its file
+    place = 0  # of its game in its file
+    _file: Sequence[Any] = (None,)  # all games of the file, as sgfmill parses them
 
     def __init__(self, tree: sgf.Sgf_game, komi: float, *, is_own: bool = False) -> None:
         self._tree, self._komi, self.is_own = tree, komi, is_own
@@ -70,17 +73,20 @@ class Record:
         self._follow(tree.get_root())
 
     @classmethod
-    def read(cls, data: bytes, komi: float = 7.5) -> Record:
-        """Read a file, whose first game is the one to be shown. RlgoError as `read_sgf` raises it for its main line.
+    def read(cls, data: bytes, komi: float = 7.5, place: int = 0) -> Record:
+        """Read a game of a file by its place, and keep the others. RlgoError as `read_sgf` raises it for its main line.
 
         Of a file that `read_trees` cannot read as a whole, the record has the moves alone, and `lost` says why.
         """
-        game = read_sgf(data, komi)
+        games = list(read_sgf_records(data))
+        if place >= len(games):
+            raise RlgoError(f"game = {place}: expected less than {len(games)}, the number of games")
+        game = games[place].game(komi)
         try:
-            first, *rest = read_trees(data)
-            record = cls(sgf.Sgf_game.from_coarse_game_tree(first, "UTF-8"), komi)
-            record._rest = rest
-        except (ValueError, RlgoError) as error:
+            trees = [*read_trees(data)]
+            record = cls(sgf.Sgf_game.from_coarse_game_tree(trees[place], "UTF-8"), komi)
+            record.place, record._file = place, trees
+        except (IndexError, ValueError, RlgoError) as error:
             record = cls.of(game)
             record.lost = str(error)
         return record
@@ -122,6 +128,10 @@ class Record:
         """Return whether the line is the main one."""
         return all(node.parent is None or node.parent[0] is node for node in self._line)
 
+    def main(self) -> Record:
+        """Return the same record with its main line shown."""
+        return Record(self._tree, self._komi)
+
     def variations(self, at: int) -> list[Variation]:
         """List the moves that follow the position after `at` moves, the main one first."""
         on_line = {id(node) for node in self._line}
@@ -134,21 +144,59 @@ class Record:
             if id(child) not in within
         ]
 
-    def branches(self) -> list[int]:
-        """List the positions of the line, as numbers of moves, that more than one move follows."""
-        stretches = [self._stretch(at) for at in range(len(self._at) + 1)]
-        return [at for at, nodes in enumerate(stretches) if sum(map(len, nodes)) - len(nodes) + 1 > 1]
-
-    def choose(self, at: int, index: int | None) -> None:
+    def choose(self, at: int, index: int | None) -> int:
         """Let the line go through a variation of the position after `at` moves; None: along the main line.
 
-        RlgoError, with the line unchanged, if there is none, or if it has an illegal move.
+        Returns the moves of the variation's first position; 0 for the main line. RlgoError, with the line unchanged, if
+        there is none, or if it has an illegal move.
         """
         if index is None:
             self._follow(self._tree.get_root())
-            return
-        node = self._variation(at, index).node
-        self._follow(*_path(node))
+            return 0
+        return self.show(self._variation(at, index).node)
+
+    def nodes(self) -> list[tuple[Node, int]]:
+        """List the root and the nodes with moves or edits, main ones first, each with its parent's place, or -1."""
+        found, left = [], [(self._tree.get_root(), -1)]
+        while left:
+            node, above = left.pop()
+            if above < 0 or _has_move(node) or _is_edit(node):
+                found.append((node, above))
+                above = len(found) - 1
+            left += [(child, above) for child in node][::-1]
+        return found
+
+    def describe_tree(self) -> dict[str, Any]:
+        """Return the ``tree`` message: of all `nodes`, parents, colours and comments, and those of the line shown."""
+        nodes = self.nodes()
+        index = {id(node): i for i, (node, _) in enumerate(nodes)}
+        return {
+            "type": "tree",
+            "game": self.place,
+            "parents": [parent for _, parent in nodes],
+            "colors": ["".join(filter(node.has_property, "BW")) for node, _ in nodes],
+            "comments": [node.has_property("C") for node, _ in nodes],
+            "line": [index[id(self.node(at))] for at in range(len(self._at) + 1)],
+        }
+
+    def show(self, node: Node | int) -> int:
+        """Let the line go through a node, or one of `nodes`, and end before a later one that edits the position.
+
+        Returns the number of moves of the node's position. RlgoError, with the line unchanged, for an illegal move.
+        """
+        if isinstance(node, int):
+            nodes = self.nodes()
+            if node >= len(nodes):
+                raise RlgoError(f"index = {node}: expected less than {len(nodes)}, the number of nodes")
+            node = nodes[node][0]
+        line = self._line
+        if not any(known is node for known in line[self._start :]):
+            line = _path(node)
+            while len(line[-1]) and not _is_edit(line[-1][0]):
+                line.append(line[-1][0])
+            self._set(line, read_sgf(self._written(line), self._komi))
+        depth = next(i for i, known in enumerate(line) if known is node)
+        return sum(i <= depth for i in self._at)
 
     def go_along(self, moves: Sequence[tuple[int, int]]) -> None:
         """Let the line be these moves, (colour, point) each, from the beginning on; the record gets those it lacks.
@@ -157,7 +205,7 @@ class Record:
         """
         if self.game.moves == list(moves):
             return
-        node = self._line[0]
+        node = self._line[self._start]
         for move in moves[bool(moves) and _move(node, self.game.size) == moves[0] :]:
             node = self._next(node, *move)
         line = _path(node)
@@ -260,6 +308,16 @@ class Record:
         for name in [name for name in {*before, *now} if before.get(name) != now.get(name)]:
             node.set_raw_list(name, now[name]) if name in now else node.unset(name)
 
+    def marks(self, at: int) -> dict[str, list[str]]:
+        """Return the marks of a position by SGF's names: ``aa``, ``aa:bb`` or ``aa:text`` each."""
+        return {name: [text for node in self._stretch(at) for text in _texts(node, name)] for name in MARKS}
+
+    def set_marks(self, at: int, marks: Mapping[str, Sequence[str]]) -> None:
+        """Replace the marks of a position that have these names."""
+        for name, texts in marks.items():
+            for i, node in enumerate(self._stretch(at)):
+                _set_texts(node, name, () if i else texts)
+
     def node(self, at: int) -> Node:
         """Return the node of a position, for properties of single programs."""
         return self._stretch(at)[0]
@@ -295,11 +353,13 @@ class Record:
         return tuple(move[1] for move in moves if move is not None)
 
     def write(self) -> bytes:
-        """Return the record as SGF, with the other games of its file."""
-        for tree in self._rest:
+        """Return the record as SGF, among the other games of its file."""
+        others = [*self._file[: self.place], *self._file[self.place + 1 :]]
+        for tree in others:
             tree.sequence[0]["CA"] = [b"UTF-8"]
-        data: bytes = self._tree.serialise() + b"".join(map(serialise_game_tree, self._rest))
-        return data
+        games = [serialise_game_tree(tree) for tree in others]
+        games.insert(self.place, self._tree.serialise())
+        return b"".join(games)
 
 
 def _path(node: Node) -> list[Node]:
@@ -349,14 +409,21 @@ def _first_line(node: Node) -> tuple[tuple[int, int] | None, str, int]:
 
 def text_of(node: Node, name: str) -> str:
     """Return a property of a node as text; "" if it has none."""
-    if not node.has_property(name):
-        return ""
-    return text_value(b"\n".join(node.get_raw_list(name))).decode().strip()
+    return "\n".join(_texts(node, name)).strip()
+
+
+def _texts(node: Node, name: str) -> list[str]:
+    """Return the values of a property of a node as text; none if it has no such property."""
+    return [text_value(raw).decode() for raw in node.get_raw_list(name)] if node.has_property(name) else []
 
 
 def set_text(node: Node, name: str, text: str) -> None:
     """Set a property of a node; an empty text removes it."""
-    if text:
-        node.set_raw(name, escape_text(text.encode()))
+    _set_texts(node, name, [text] if text else [])
+
+
+def _set_texts(node: Node, name: str, texts: Sequence[str]) -> None:
+    if texts:
+        node.set_raw_list(name, [escape_text(text.encode()) for text in texts])
     elif node.has_property(name):
         node.unset(name)

@@ -105,8 +105,15 @@ def run_folders(top: Path) -> dict[str, RunFolder]:
     return {name: RunFolder(top / name) for name in names if not name.startswith(".") and "/." not in name}
 
 
+def is_network(path: Path) -> bool:
+    """Return whether a network learns here, in rounds or from games that there are."""
+    return any((path / name).is_file() for name in ("plan.json", "network.npz"))
+
+
 def _is_run(path: Path) -> bool:
     """Return whether any file of a run is here, so that damaged runs are listed, too."""
+    if is_network(path) or is_network(path.parent):
+        return False
     folder = RunFolder(path)
     return any(file.is_file() for file in (folder.config, folder.run_json, folder.state))
 

@@ -5,13 +5,14 @@ Start reading at `Review.take`. The tab starts the searches.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.game import Game
 from rlgo.play.player import RESIGN
-from train.play.curve import LINE_MOVES, Curve, Opinion, annotate, curve_from, curve_in
+from train.play.curve import LINE_MOVES, NO_MOVE, Curve, Opinion, annotate, curve_from, curve_in
 from train.play.record import Record
 from train.play.web.messages.positions import NAMES
 
@@ -24,13 +25,14 @@ class Review:
     record : the record, which must keep its line until the review ends
     player : the player's spec
     search : called with each position in turn; its result is given to `take`
+    first : the position to begin with; what the record knows of earlier ones stays
     """
 
-    def __init__(self, record: Record, player: str, search: Callable[[Game], None]) -> None:
+    def __init__(self, record: Record, player: str, search: Callable[[Game], None], first: int = 0) -> None:
         self.player, self._record, self._search = player, record, search
         self.moves = list(record.game.moves)
         self.of = len(self.moves) + (0 if record.game.is_over() and not record.game.resigned else 1)
-        self.opinions: list[Opinion] = []
+        self.opinions = [known or Opinion(math.nan, NO_MOVE) for known in curve_in(record)[:first]]
         self.is_running = True
 
     def go_on(self) -> None:
@@ -75,6 +77,7 @@ def describe_review(record: Record, review: Review | None) -> dict[str, Any]:
     curve = curve_from(game, "", [opinion for opinion in known[:first] if opinion is not None])
     return {
         "type": "review",
+        "moves": [[NAMES[color], to_vertex(p, game.size)] for color, p in game.moves],
         "player": None if review is None else review.player,
         "is_running": review is not None and review.is_running,
         "done": len([opinion for opinion in known if opinion is not None]),
@@ -82,4 +85,5 @@ def describe_review(record: Record, review: Review | None) -> dict[str, Any]:
         "values": [None if opinion is None or opinion.value != opinion.value else opinion.value for opinion in known],
         "lines": [[to_vertex(p, game.size) for p in opinion.line] if opinion else [] for opinion in known],
         "phases": [{**row._asdict(), "color": NAMES[row.color]} for row in curve.by_phase()],
+        "variation": None,
     }

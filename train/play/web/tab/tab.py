@@ -22,7 +22,7 @@ from rlgo.base.settings import MAX_SIZE, MIN_SIZE
 from rlgo.go.board import BLACK, WHITE
 from rlgo.go.clock import parse_time
 from rlgo.go.game import Game
-from rlgo.go.sgf import record_note
+from rlgo.go.sgf import read_sgf_records, record_note
 from rlgo.play.ownership import Ownership, areas
 from rlgo.play.player import RESIGN, Player
 from train.play.record import Record
@@ -38,6 +38,7 @@ from train.play.web.tab.searches import Searches, Send
 
 Answer = dict[str, Any]
 _OWNERSHIP_LINES = 8  # of a running search: after these, points are played out
+_TITLE = ("PB", "PW", "RE", "DT", "EV", "GN")  # by which people tell games of a file apart
 _PACE_SECONDS = 0.2  # between two moves of engines that play each other, so that you can follow
 
 
@@ -65,6 +66,7 @@ class Tab:
         self._komi = options.komi  # of records that state none
         self._shows_ownership = False
         self._review: Review | None = None
+        self._reviews: dict[tuple[tuple[int, int], ...], Review] = {}  # the last one of each line of the game
         self._games = 0  # how many there have been
         self._moved = 0.0  # when the game last changed
         self._handlers: dict[str, Callable[[Any], Answer | None]] = {
@@ -81,9 +83,11 @@ class Tab:
             "load": self._load,
             "save": self._save,
             "branch": lambda request: self._edit(lambda: self.game.branch(request.index)),
+            "show": lambda request: self._edit(lambda: self.game.show(request.index)),
             "remove": lambda request: self._edit(lambda: self.game.remove(request.index)),
             "name": self._name,
             "comment": self._comment,
+            "marks": lambda request: self._edit(lambda: self.game.record.set_marks(self.game.at, request.marks)),
             "review": self._begin_review,
             "ownership": self._show_ownership,
             "search": self._search,
@@ -133,6 +137,7 @@ class Tab:
         if self._games:
             self.game.stop_clocks()
         self._games += 1
+        self._reviews = {}
         self.game = TabGame(record, seats, self._end_review, self._lose_on_time, **settings)
         self._edited()
 
@@ -145,26 +150,31 @@ class Tab:
         if request.sgf is None:
             record = Record.of(game, is_own=True)
         else:
-            record = Record.read(_as_utf8(request.sgf), game.komi)
+            record = Record.read(_as_utf8(request.sgf), game.komi, request.game)
+            if request.node is not None:
+                record.show(request.node)
             record.go_along(game.moves)
             names_players = bool(record.info().keys() & {"PB", "PW"})
             record.is_own = not names_players if request.is_own is None else request.is_own
         seats = {BLACK: black, WHITE: white}
         self._begin(record, seats, time_settings=settings, timed=request.timed, paused=request.paused)
 
-    def _load(self, request: ask.Load) -> None:
+    def _load(self, request: ask.Load) -> Answer | None:
         if (request.sgf is None) == (request.file is None):
             raise RlgoError("load: expected either sgf or file")
         if request.sgf is not None:
             data = _as_utf8(request.sgf)
         else:
             data = self._records.read(str(request.file), self._options.limits.message_bytes)
-        record = Record.read(data, self._komi)
+        if request.game is None and len(games := list(read_sgf_records(data))) > 1:
+            return {"type": "games", "games": [[game.text(name) or "" for name in _TITLE] for game in games]}
+        record = Record.read(data, self._komi, request.game or 0)
         seats = {c: spec if self._plays(spec, record.game) else HUMAN for c, spec in self.game.seats.items()}
         self._begin(record, seats, paused=True)
         lost = f"only the moves will be saved, since the file has {record.lost}" if record.lost else ""
         if notes := "; ".join(filter(None, [record_note(record.game), lost])):
             self._send(json.dumps({"type": "error", "message": notes}), None)
+        return None
 
     def _save(self, request: ask.Save) -> Answer:
         record = self.game.save()
@@ -231,6 +241,7 @@ class Tab:
         """Send the record and what is known of its positions, and what `_changed` does."""
         self._changed()
         self._send(json.dumps({"type": "record", "sgf": self.game.record.write().decode()}), "record")
+        self._send(json.dumps(self.game.record.describe_tree()), "tree")
         self._send_review()
 
     def _changed(self) -> None:
@@ -286,7 +297,9 @@ class Tab:
         self._shared.specs.check(spec, self.game.game.size)
         self._end_review()
         settings: dict[str, Any] = {"seconds": request.seconds, "game_number": self._games}
-        self._review = Review(self.game.record, spec, partial(self._searches.start, "review", spec, **settings))
+        search = partial(self._searches.start, "review", spec, **settings)
+        self._review = Review(self.game.record, spec, search, request.first)
+        self._reviews[tuple(self._review.moves)] = self._review
         self._review.go_on()
         self._send_review()
 
@@ -313,7 +326,11 @@ class Tab:
             self._review.end()
 
     def _send_review(self) -> None:
-        self._send(json.dumps(describe_review(self.game.record, self._review)), "review")
+        record, main = self.game.record, self.game.record.main()
+        told = describe_review(main, self._reviews.get(tuple(main.game.moves)))
+        if record.game.moves != main.game.moves:
+            told["variation"] = describe_review(record, self._review)
+        self._send(json.dumps(told), "review")
 
     # --- ownership ---
 

@@ -124,9 +124,9 @@ def test_a_review_in_the_background(page):
     worst = page.get_by_role("region", name="Moves that lost most").locator("tbody tr")
     assert "Black A5" in worst.all_inner_texts()[0] or "Black E5" in worst.all_inner_texts()[0]  # corners lose
     page.get_by_role("region", name="Losses by phase and colour").get_by_text("opening").first.wait_for()
-    worst.first.click()
+    worst.locator("button:enabled").first.click()
     page.locator(".board .ghost").first.wait_for()  # the better line
-    page.mouse.move(1, 1)
+    page.keyboard.press("Home")
     page.locator(".board .ground.best").wait_for()
     page.keyboard.press("ArrowRight")
     page.wait_for_function("document.getElementById('comment').value.includes('lost')")

@@ -180,7 +180,7 @@ def test_a_slider_changes_a_setting_and_searches_again(page):
 def test_runs_are_laid_over_one_another(page):
     """The server has none; these are made up."""
     run = {"state": "finished", "reason": "", "games": 100, "of": 100, "games_per_s": 5.0, "elo": 1000.0, "size": 9,
-           "features": "1 LI", "resume": ""}  # fmt: skip
+           "features": "1 LI", "resume": "", "rounds": None}  # fmt: skip
     all_ = [{**run, "name": f"run{i}", "started": f"2026-01-0{i}T00:00:00"} for i in range(1, 7)]
     page.route("**/api/runs", lambda route: route.fulfill(json={"folder": "runs", "runs": all_}))
 
@@ -205,3 +205,26 @@ def test_runs_are_laid_over_one_another(page):
     curves_card.get_by_role("heading", name="run6, run2").wait_for()
     assert curves_card.locator("figure.chart").first.locator("path.line").count() == 4  # two lines, and their keys
     assert "run=run6" in asked[-1]  # the shapes of the selected run
+
+
+def test_networks_that_learn_are_followed_beside_runs_of_weights(page):
+    """The server has none; these are made up."""
+    run = {"state": "running", "reason": "", "games": 6, "of": 0, "games_per_s": None, "elo": 20.0, "size": 9,
+           "features": "network 3 x 32", "resume": "", "name": "loop", "started": "2026-01-01"}  # fmt: skip
+    rounds = {"elo": [[1, 20.0]], "value_loss": [[1, 0.6]], "policy_loss": [[1, 2.5]]}
+    page.route("**/api/runs", lambda route: route.fulfill(json={"folder": "runs", "runs": [{**run, "rounds": rounds}]}))
+    logged = {"loss/total": [[10, 4.5], [20, 4.0]], "loss_held_out_9x9/total": [[20, 4.2]]}
+    page.route(
+        "**/api/runs/curves**",
+        lambda route: route.fulfill(json={"run": "loop", "after": 0, "next": 1, "curves": logged}),
+    )
+    show(page, "runs")
+    card = page.get_by_role("region", name="Curves")
+    assert card.locator("h3").all_inner_texts() == ["Loss", "Held-out games", "Elo"]
+    card.get_by_text(re.compile(r"loop, learning\s*4\.00")).wait_for()
+    card.get_by_text(re.compile(r"loop, held out\s*4\.20")).wait_for()
+    card.get_by_text(re.compile(r"loop, outcome\s*0\.600")).wait_for()
+    rounds["elo"].append([2, 55.0])  # it goes on
+    logged["loss/total"].append([30, 3.5])
+    card.get_by_text(re.compile(r"loop\s*55")).wait_for()
+    card.get_by_text(re.compile(r"loop, learning\s*3\.50")).wait_for()

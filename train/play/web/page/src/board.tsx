@@ -2,12 +2,14 @@
 
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { BLACK, columnName, type Color, EMPTY, starPoints, toVertex, WHITE } from "./go";
+import { BLACK, columnName, type Color, EMPTY, fromSgf, pointsOf, starPoints, toVertex, WHITE } from "./go";
+import type { Marks } from "./types";
 
 /** Something drawn on a point; all of it is optional. */
 export interface Mark {
   point: number;
   fill?: string; // of a disc
+  radius?: number;
   ink?: string; // of the text on it
   text?: string;
   small?: string; // a second line of text
@@ -39,6 +41,7 @@ export interface BoardProps {
   last?: number; // the last move, or a number below 0
   turn?: Color | 0; // whose stone follows the pointer; 0: none
   marks?: Mark[];
+  drawn?: Marks; // a record's
   ghosts?: Ghost[];
   frames?: Frame[];
   owners?: number[]; // of each point: 1 is surely Black's, -1 surely White's
@@ -160,6 +163,18 @@ export function Board(props: BoardProps): JSX.Element {
           <MarkAt key={mark.point} mark={mark} x={x(mark.point)} y={y(mark.point)} />
         ))}
       </g>
+      <g class="drawn">
+        {Object.entries(props.drawn ?? {}).flatMap(([name, marks]) =>
+          marks.flatMap((mark) => {
+            const text = mark.slice(3);
+            const to = fromSgf(text, size);
+            const points = pointsOf(["LB", "LN", "AR"].includes(name) ? mark.slice(0, 2) : mark, size);
+            return points.map((p) => (
+              <DrawnAt key={`${name} ${p} ${text}`} {...{ name, text }} stone={stones[p]!} x={x(p)} y={y(p)} toX={x(to)} toY={y(to)} />
+            ));
+          }),
+        )}
+      </g>
       {props.frames?.map((frame, i) => (
         <FrameAt key={i} frame={frame} x={LEFT + frame.column * UNIT} y={y((frame.row + frame.size - 1) * size)} />
       ))}
@@ -270,7 +285,7 @@ function MarkAt({ mark, x, y }: { mark: Mark; x: number; y: number }): JSX.Eleme
     <g>
       {mark.isLabel && <circle class={mark.isBest ? "ground best" : "ground"} cx={x} cy={y} r={3.6} />}
       {mark.fill && mark.isBest && <circle class="around" cx={x} cy={y} r={5.3} />}
-      {mark.fill && <circle class={mark.isBest ? "disc best" : "disc"} cx={x} cy={y} r={4.6} fill={mark.fill} />}
+      {mark.fill && <circle class={mark.isBest ? "disc best" : "disc"} cx={x} cy={y} r={mark.radius ?? 4.6} fill={mark.fill} />}
       {mark.text && (
         <text class={mark.isLabel ? "label" : mark.text.length > 3 ? "narrow" : undefined} x={x} y={lines === 2 ? y - 1.4 : y} fill={mark.ink}>
           {mark.text}
@@ -281,6 +296,43 @@ function MarkAt({ mark, x, y }: { mark: Mark; x: number; y: number }): JSX.Eleme
           {mark.small}
         </text>
       )}
+    </g>
+  );
+}
+
+interface DrawnProps {
+  name: string; // SGF's
+  text: string;
+  x: number;
+  y: number;
+  toX: number; // where a line ends
+  toY: number;
+  stone: number; // EMPTY, BLACK or WHITE
+}
+
+function DrawnAt({ name, text, x, y, toX, toY, stone }: DrawnProps): JSX.Element {
+  const angle = (Math.atan2(toY - y, toX - x) * 180) / Math.PI;
+  const paths: Record<string, string> = {
+    TR: `M${x} ${y - 2.8}l2.5 4.3h-5z`,
+    SQ: `M${x - 2.1} ${y - 2.1}h4.2v4.2h-4.2z`,
+    MA: `M${x - 2} ${y - 2}l4 4m0 -4l-4 4`,
+    CR: `M${x - 2.3} ${y}a2.3 2.3 0 0 0 4.6 0a2.3 2.3 0 0 0 -4.6 0`,
+  };
+  if (name === "LB") {
+    return (
+      <g class="marks">
+        {stone === EMPTY && <circle class="ground" cx={x} cy={y} r={3.6} />}
+        <text class={`${text.length > 2 ? "narrow" : "label"} ${stone === BLACK ? "on-black" : ""}`} x={x} y={y}>
+          {text}
+        </text>
+      </g>
+    );
+  }
+  if (paths[name]) return <path class={stone === BLACK ? "on-black" : ""} d={paths[name]} />;
+  return (
+    <g class="between">
+      <path d={`M${x} ${y}L${toX} ${toY}`} />
+      {name === "AR" && <path d="M-2.6 -1.5L0 0L-2.6 1.5" transform={`translate(${toX} ${toY}) rotate(${angle})`} />}
     </g>
   );
 }

@@ -129,7 +129,7 @@ export function NumberField({ label, value, min, max, step = 1, onChange }: Numb
 interface SegmentsProps<T extends string> {
   label: string;
   value: T;
-  options: readonly (readonly [value: T, text: string])[];
+  options: readonly (readonly [value: T, text: string, name?: string])[]; // a name in place of a sign
   onChange: (value: T) => void;
 }
 
@@ -139,9 +139,9 @@ export function Segments<T extends string>({ label, value, options, onChange }: 
   return (
     <fieldset class="segments">
       <legend class="hidden">{label}</legend>
-      {options.map(([key, text]) => (
-        <label key={key}>
-          <input type="radio" name={name} value={key} checked={key === value} onChange={() => onChange(key)} />
+      {options.map(([key, text, spoken]) => (
+        <label key={key} title={spoken}>
+          <input type="radio" aria-label={spoken} {...{ name, value: key }} checked={key === value} onChange={() => onChange(key)} />
           <span>{text}</span>
         </label>
       ))}

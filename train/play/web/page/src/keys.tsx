@@ -9,7 +9,7 @@ import { game, showOwnership, wantsOwnership } from "./server";
 import * as table from "./table";
 import { nextTheme } from "./theme";
 import { show, view, VIEWS } from "./views";
-import { toggleReview } from "./review";
+import { goToMistake, toggleReview } from "./review";
 import { toggleSearch } from "./watch";
 
 interface Shortcut {
@@ -36,6 +36,7 @@ const SHORTCUTS: Shortcut[] = [
   { keys: ["ArrowUp", "ArrowDown"], text: "ten moves back, ten moves on", run: (key) => table.step(key === "ArrowUp" ? -10 : 10) },
   { keys: ["Home"], text: "to the beginning", run: () => table.goTo(0) },
   { keys: ["End"], text: "to the last move", run: () => table.goTo(Infinity) },
+  { keys: [",", "."], text: "in a reviewed game, the mistake before, the next mistake", run: (key) => goToMistake(key === "," ? -1 : 1) },
   { keys: ["u"], text: "undo", run: () => void table.undo(), needsBoard: true },
   { keys: ["p"], text: "pass", run: () => void table.pass(), needsBoard: true },
   { keys: ["g"], text: "let the engine play this move", run: () => void table.letEngineMove(), needsBoard: true },

@@ -9,6 +9,7 @@ import { count, FINDS_YOURS, levelOf, search } from "./level";
 import { formatSpec, levels, parseSpec, players, SettingsField, settingOf, withStrength } from "./players";
 import { hello, request } from "./server";
 import { isSoundOn, setSound } from "./sound";
+import { mayLeave, setUnsaved } from "./table";
 
 const dialogId = "new-game";
 const HANDICAP_KOMI = 0.5;
@@ -144,9 +145,11 @@ export function NewGame(): JSX.Element {
     const chosen = { black: specOf("black"), white: specOf("white") };
     const clock = { time: timeText(time.value), timed: isForHumans.value ? "both" : "engines" };
     const rules = { size: size.value, komi: komi.value, handicap: handicap.value, ...clock };
+    if (type === "new" && !mayLeave()) return;
     isBusy.value = true;
     try {
       await request(type, type === "new" ? { ...chosen, ...rules } : chosen);
+      if (type === "new") setUnsaved(false);
       count(finds.value);
       problem.value = "";
       close();

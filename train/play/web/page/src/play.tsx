@@ -3,15 +3,15 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
-import { Board } from "./board";
 import { Chart } from "./chart";
 import { Button, Fact, Icon, percent } from "./controls";
-import { capital, fromVertex, NO_POINT, toVertex } from "./go";
+import { BoardBar, GameBoard } from "./gameboard";
+import { capital, fromVertex, NO_POINT } from "./go";
 import { Info } from "./info";
 import { Navigation } from "./navigation";
 import { showError } from "./notices";
 import { NewGame, openNewGame } from "./newgame";
-import { OwnershipSwitch, scoreText, shownOwners } from "./ownership";
+import { scoreText, shownOwners } from "./ownership";
 import { Seat, seatText } from "./seat";
 import { doing, game, hello } from "./server";
 import * as table from "./table";
@@ -23,7 +23,7 @@ export function PlayView(): JSX.Element {
   const now = game.value;
   return (
     <div class="view board-first">
-      <GameBoard />
+      <PlayBoard />
       <div class="stack">
         <section class="card" aria-label="Players">
           <Seat color="black" />
@@ -55,10 +55,9 @@ export function PlayView(): JSX.Element {
               {now?.paused ? "Paused" : "Pause"}
             </Button>
           </div>
-          <div class="row spread">
+          <BoardBar>
             <MoveField />
-            <OwnershipSwitch />
-          </div>
+          </BoardBar>
         </section>
         <ScoreCard />
         <section class="card" aria-label="Game">
@@ -86,21 +85,16 @@ export function PlayView(): JSX.Element {
   );
 }
 
-/** The board of the game, where people play. */
-export function GameBoard(): JSX.Element {
-  const size = game.value?.size ?? hello.value?.size ?? 9;
+/** The board, where people play. */
+function PlayBoard(): JSX.Element {
   const score = table.score.value;
+  const dead = score?.dead.flat().map((vertex) => fromVertex(vertex, game.value?.size ?? 9));
   return (
-    <Board
-      size={size}
-      stones={table.stones.value}
-      label={table.boardLabel()}
-      last={table.lastPoint.value}
+    <GameBoard
       turn={table.isHumanTurn.value ? table.turn.value : 0}
       marks={variationMarks()}
       owners={score?.ownership.flat() ?? shownOwners()}
-      dead={score ? new Set(score.dead.flat().map((vertex) => fromVertex(vertex, size))) : undefined}
-      onPoint={(point) => void table.playMove(toVertex(point, size))}
+      dead={dead && new Set(dead)}
     />
   );
 }

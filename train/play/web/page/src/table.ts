@@ -6,8 +6,8 @@ import { valueOf } from "./heat";
 import { takeResult } from "./level";
 import { say, showError, toast } from "./notices";
 import { withSeconds } from "./players";
-import { game, get, hello, isConnected, isRestoring, onSearch, request } from "./server";
-import type { Game, Position, Role, Score, Search } from "./types";
+import { game, get, hello, isConnected, isRestoring, onSearch, request, tree } from "./server";
+import type { Game, Games, Position, Role, Score, Search } from "./types";
 
 export const stones = computed(() => toStones(game.value?.size ?? 9, game.value?.stones ?? { black: [], white: [] }));
 export const lastPoint = computed(() => fromVertex(game.value?.last_move ?? null, game.value?.size ?? 9));
@@ -83,10 +83,32 @@ export function describeResult(result: string | null): string {
   return margin === "R" ? `${winner} wins by resignation` : margin === "T" ? `${winner} wins on time` : `${winner} wins by ${margin}`;
 }
 
+const UNSAVED_KEY = "rlgo-unsaved";
+const WRITES = ["comment", "marks", "name", "remove", "review"]; // what people would miss
+
+/** Whether the record has something that no file has. */
+let isUnsaved = sessionStorage.getItem(UNSAVED_KEY) !== null;
+
+export function setUnsaved(on: boolean): void {
+  isUnsaved = on;
+  if (on) sessionStorage.setItem(UNSAVED_KEY, "yes");
+  else sessionStorage.removeItem(UNSAVED_KEY);
+}
+
+export const mayLeave = (): boolean => !isUnsaved || confirm("Comments, marks or a review of this record have not been saved. Go on without them?");
+
+/** The games of a file, while one of them is being chosen. */
+export const choices = signal<{ fields: object; games: string[][] } | null>(null);
+
 /** Ask the server, and show its error if there is one. Returns whether it went well. */
 export async function ask(type: string, fields: object = {}): Promise<boolean> {
+  const isAnother = type === "new" || type === "load";
+  if (isAnother && !mayLeave()) return false;
   try {
-    await request(type, fields);
+    const answer = await request<Games | { type: "ok" }>(type, fields);
+    choices.value = answer.type === "games" ? { fields, games: answer.games } : null;
+    if (choices.value) return false;
+    if (isAnother || WRITES.includes(type)) setUnsaved(!isAnother);
     return true;
   } catch (error) {
     showError(error);
@@ -147,7 +169,26 @@ export function goTo(at: number): void {
   if (within !== now.at) void ask("goto", { at: within });
 }
 
-export const step = (moves: number): void => goTo((game.value?.at ?? 0) + moves);
+export const showNode = (index: number): Promise<boolean> => ask("show", { index });
+
+/** The node before the line shown or after it: stones set up in between begin a line of their own. */
+function beyond(moves: number): number {
+  const known = tree.value;
+  if (!known) return -1;
+  return moves < 0 ? known.parents[known.line[0]!]! : known.parents.indexOf(known.line.at(-1)!);
+}
+
+export function canStep(moves: number): boolean {
+  const now = game.value;
+  return now !== null && ((moves < 0 ? now.at > 0 : now.at < now.moves.length) || beyond(moves) >= 0);
+}
+
+export function step(moves: number): void {
+  const now = game.value;
+  const isAtEnd = now !== null && now.at === (moves < 0 ? 0 : now.moves.length);
+  if (isAtEnd && canStep(moves)) void showNode(beyond(moves));
+  else goTo((now?.at ?? 0) + moves);
+}
 
 export async function askScore(): Promise<void> {
   try {
@@ -173,6 +214,8 @@ export async function loadRecords(): Promise<void> {
 /** Download the game's record; a server with a folder for records keeps it there, too. */
 export async function saveSgf(): Promise<void> {
   const name = `game-${new Date().toISOString().slice(0, 19).replace(/[:T]/g, "-")}.sgf`;
+  const lost = game.value?.lost;
+  if (lost && !confirm(`Only the moves were read, since the file has ${lost}: what is saved has nothing else. Save it?`)) return;
   const isKept = hello.value?.has_sgf ?? false;
   try {
     const { sgf } = await request<{ type: string; sgf: string }>("save", isKept ? { file: name } : {});
@@ -181,6 +224,7 @@ export async function saveSgf(): Promise<void> {
     link.download = name;
     link.click();
     URL.revokeObjectURL(link.href);
+    setUnsaved(false);
     toast(`Saved ${name}${isKept ? ", also in the server's folder" : ""}.`);
     if (isKept) await loadRecords();
   } catch (error) {
