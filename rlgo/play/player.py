@@ -209,6 +209,18 @@ class Player(Protocol):
         """
         return []
 
+    def scores(self, game: Game) -> dict[int, float]:  # noqa: ARG002 - a hook
+        """Return Black's expected points, komi included, after each move that `candidates` lists; empty: unknown."""
+        return {}
+
+    def compare(self, game: Game, move: int) -> list[Candidate]:  # noqa: ARG002 - a hook
+        """Search a position, and `move` about as much as the best one; return the candidates, the best first.
+
+        Their values are of one search, so their differences are what moves lose. A player may not list `move`.
+        """
+        self.genmove(game)
+        return self.candidates(game)
+
     def policy_target(self, game: Game) -> dict[int, int]:
         """Return what a policy should learn from the last search: its moves, best first, with their visits.
 

@@ -61,6 +61,11 @@ class NetworkPlayer(Player):
         best_first = sorted(policy, key=lambda p: -policy[p])
         return [Candidate(p, value, 1, [p], policy[p]) for p in best_first]
 
+    def scores(self, game: Game) -> dict[int, float]:
+        """Return the network's score of the position, for every move, if it has one."""
+        score = self._network(Positions.of(game, self._network.history)).get("score")
+        return {} if score is None else dict.fromkeys([c.move for c in self.candidates(game)], float(score[0]))
+
     def analyses(self) -> dict[str, np.ndarray]:
         """Return the maps ``policy``, the probability of each move, and ``owner``, P(Black owns each point)."""
         owner = (1 + self.evaluation.get("ownership", np.full_like(self._policy, np.nan))) / 2

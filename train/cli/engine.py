@@ -314,7 +314,7 @@ def analyze(
     file: Annotated[Path, typer.Argument(metavar="POSITION.sgf", help="A game record; its last position is analysed.")],
     *,
     whole_game: Annotated[
-        bool, option("--game", "Analyse every position: the curve of the game, and its turning points.")
+        bool, option("--game", "Analyse every position: the curve of the game, and what each move lost.")
     ] = False,
     player: Annotated[
         str | None,
@@ -330,7 +330,7 @@ def analyze(
     komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
     top: Annotated[
-        int, option("--top", "Shapes of each block, or turning points, to show.", whole(0, MOST_SHAPES))
+        int, option("--top", "Shapes of each block, or worst moves of each side, to show.", whole(0, MOST_SHAPES))
     ] = 10,
     json_file: JsonFile = None,
     png: PngFile = None,

@@ -1,7 +1,8 @@
 """KataGo's commands, for Sabaki, LizzieYzy and others: ``kata-analyze`` and related commands, and the rules.
 
-rlgo plays by one set of rules: area, positional superko, no suicide. Winning chances are `Player.chance`. Scores and
-ownership come from playouts after the lines of the search, see `Ownership.after`: they are rougher than KataGo's.
+rlgo plays by one set of rules: area, positional superko, no suicide. Winning chances are `Player.chance`, and scores
+`Player.scores`. Ownership comes from playouts after the lines of the search, see `Ownership.after`, and so does the
+score for a player that has none: they are rougher than KataGo's.
 """
 
 from __future__ import annotations
@@ -38,8 +39,7 @@ _BY_NAMES: dict[str, dict[str, Any]] = {  # what differs, by names, after KataGo
     "japanese korean ancient-territory": {"scoring": "TERRITORY"},
 }
 _QUIET = (("ko", "SIMPLE"), ("suicide", True), ("friendlyPassOk", True))  # decides no game here, and is not told
-_SCORED = 6  # moves whose scores are played out; other moves get the score of the position
-_PLAYOUTS = 200  # for the score of a move
+_LINES = 6  # after which positions are played out
 
 
 def read_rules(rules: str | dict[str, Any], bonus: Any = None) -> tuple[str, str]:
@@ -111,33 +111,41 @@ class MoveInfo(NamedTuple):
     pv: list[str]
 
 
-def move_infos(found: Sequence[Candidate], game: Game, player: Player, color: int, score: float) -> list[MoveInfo]:
-    """Describe candidates, for a colour.
+def scores_of(found: Sequence[Candidate], game: Game, player: Player) -> dict[int, float]:
+    """Return Black's points after each candidate; the first one's are those of the position, as its chance is.
 
-    score : of the position for Black, which moves that are not played out get
+    For a player without scores, they are those of the position, by playouts.
     """
-    sign = 1 if color == BLACK else -1
+    known = player.scores(game)
+    if not found or found[0].move not in known:
+        return dict.fromkeys([c.move for c in found], owners_of(found, game).score)
+    return {c.move: known.get(c.move, known[found[0].move]) for c in found}
+
+
+def move_infos(found: Sequence[Candidate], game: Game, player: Player, color: int) -> list[MoveInfo]:
+    """Describe candidates, for a colour."""
+    sign, scores = 1 if color == BLACK else -1, scores_of(found, game, player)
     infos = []
     for order, c in enumerate(found):
         chance, least = (won_by(color, player.chance(v, game)) for v in (c.value, least_value(c, game)))
-        mean = Ownership.after(game, [(c.line or [c.move], 1.0)], _PLAYOUTS).score if order < _SCORED else score
         prior = 0.0 if math.isnan(c.prior) else c.prior
         pv = vertices(c.line[:LINE_MOVES] or [c.move], game.size).split()
-        infos.append(MoveInfo(to_vertex(c.move, game.size), c.visits, chance, least, prior, sign * mean, order, pv))
+        score = sign * scores[c.move]
+        infos.append(MoveInfo(to_vertex(c.move, game.size), c.visits, chance, least, prior, score, order, pv))
     return infos
 
 
 def owners_of(found: Sequence[Candidate], game: Game) -> Ownership:
     """Estimate who will own which point, as a search sees it."""
-    return Ownership.after(game, [(c.line, float(c.visits)) for c in found[:_SCORED]])
+    return Ownership.after(game, [(c.line, float(c.visits)) for c in found[:_LINES]])
 
 
 def _line(found: Sequence[Candidate], game: Game, player: Player, options: AnalysisOptions) -> str:
     """Format candidates as KataGo does, for the side to play."""
     color = game.to_play
-    owners = owners_of(found, game)
     parts = []
-    for info in move_infos(found[: options.most], game, player, color, owners.score):
+    infos = move_infos(found, game, player, color)
+    for info in infos[: options.most]:
         text = (
             f"info move {info.move} visits {info.visits} edgeVisits {info.visits} utility {2 * info.winrate - 1:.6f} "
             f"winrate {info.winrate:.6f} scoreMean {info.score:.3f} scoreStdev 0 scoreLead {info.score:.3f} "
@@ -145,14 +153,13 @@ def _line(found: Sequence[Candidate], game: Game, player: Player, options: Analy
             f"utilityLcb {2 * info.lcb - 1:.6f} weight {info.visits} order {info.order} pv {' '.join(info.pv)}"
         )
         parts.append(text + (f" pvVisits {' '.join([str(info.visits)] * len(info.pv))}" if options.pv_visits else ""))
-    sign = 1 if color == BLACK else -1
-    if options.root and found:
-        chance = won_by(color, player.chance(found[0].value, game))
-        visits = sum(c.visits for c in found)
+    if options.root and infos:
+        best, visits = infos[0], sum(c.visits for c in found)
         parts.append(
-            f"rootInfo visits {visits} utility {2 * chance - 1:.6f} winrate {chance:.6f} "
-            f"scoreLead {sign * owners.score:.3f}"
+            f"rootInfo visits {visits} utility {2 * best.winrate - 1:.6f} winrate {best.winrate:.6f} "
+            f"scoreLead {best.score:.3f}"
         )
     if options.ownership:
+        sign, owners = 1 if color == BLACK else -1, owners_of(found, game)
         parts.append("ownership " + " ".join(f"{sign * x:.3f}" for x in owners.map[::-1].ravel()))
     return " ".join(parts)

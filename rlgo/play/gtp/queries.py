@@ -162,8 +162,7 @@ class AnalysisEngine:
         view = str(query.get("overrideSettings", {}).get("reportAnalysisWinratesAs", "BLACK")).upper()
         color = {"BLACK": BLACK, "WHITE": WHITE}.get(view, game.to_play)
         sign = 1 if color == BLACK else -1
-        owners = owners_of(found, game)
-        chance = won_by(color, player.chance(found[0].value, game) if found else owners.wins)
+        owners, described = owners_of(found, game), move_infos(found, game, player, color)
         infos = [
             {
                 "move": info.move, "visits": info.visits, "edgeVisits": info.visits, "winrate": info.winrate,
@@ -171,11 +170,14 @@ class AnalysisEngine:
                 "scoreLead": info.score, "scoreMean": info.score, "scoreSelfplay": info.score, "scoreStdev": 0.0,
                 "weight": info.visits, "order": info.order, "pv": info.pv,
             }
-            for info in move_infos(found, game, player, color, owners.score)
+            for info in described
         ]  # fmt: skip
+        chance, score = won_by(color, owners.wins), sign * owners.score
+        if described:
+            chance, score = described[0].winrate, described[0].score
         root = {
-            "winrate": chance, "utility": 2 * chance - 1, "scoreLead": sign * owners.score,
-            "scoreSelfplay": sign * owners.score, "scoreStdev": 0.0, "visits": sum(c.visits for c in found),
+            "winrate": chance, "utility": 2 * chance - 1, "scoreLead": score,
+            "scoreSelfplay": score, "scoreStdev": 0.0, "visits": sum(c.visits for c in found),
             "currentPlayer": "B" if game.to_play == BLACK else "W",
         }  # fmt: skip
         answer = {

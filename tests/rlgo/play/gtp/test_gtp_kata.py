@@ -188,8 +188,27 @@ def test_ownership_root_and_number_of_moves() -> None:
     white.to_play = 2
     told = [float(x) for x in gtp.ok("kata-analyze w 10 ownership true").partition("ownership ")[2].split()]
     first = infos(gtp.ok("kata-analyze w 10"))[0]
-    assert float(first["scoreLead"]) == pytest.approx(-Ownership.after(white, lines[:1], 200).score, abs=0.001)
+    assert float(first["scoreLead"]) == pytest.approx(-Ownership.after(white, lines).score, abs=0.001)
     assert told == pytest.approx(-Ownership.after(white, lines).map[::-1].ravel(), abs=0.001)  # White's view
+
+
+class Scorer(Thinker):
+    """Knows the score of its first two moves."""
+
+    def scores(self, game: Game) -> dict[int, float]:
+        first, second = game.legal_moves()[:2]
+        return {first: 2.5, second: -1.25}
+
+
+def test_scores_are_those_of_the_search() -> None:
+    """The position has the score of its best move, as it has its chance; a move without one has it, too."""
+    gtp = Controller(Scorer())
+    for color, sign in (("b", 1), ("w", -1)):
+        answer = gtp.ok(f"kata-analyze {color} 10 rootInfo true")
+        moves, _, root = answer.partition(" rootInfo ")
+        assert [float(info["scoreLead"]) for info in infos(moves)] == [sign * 2.5, sign * -1.25, sign * 2.5]
+        assert [float(info["scoreMean"]) for info in infos(moves)] == [sign * 2.5, sign * -1.25, sign * 2.5]
+        assert f"scoreLead {sign * 2.5:.3f}" in root
 
 
 @pytest.mark.parametrize("args", ["x", "b x", "b ownership maybe", "interval", "b maxmoves"])

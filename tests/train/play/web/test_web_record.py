@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from web_tools import Endless, Page, stand_in
 
+from rlgo.go.board import BLACK
 from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game
 from rlgo.play.player import Candidate, Player
@@ -166,17 +167,19 @@ def test_what_cannot_be_kept_is_told_when_it_is_loaded(page):
 
 
 class Judge(Player):
-    """Thinks that Black wins in 0.5, 0.6, 0.3 ... of the games by the number of moves, and would play B4."""
+    """Thinks that Black wins in 0.5, 0.6, 0.3 ... of the games by B2, and `losses` less by other moves."""
 
     name, sizes = "judge", None
-    values = (0.5, 0.6, 0.3, 0.35)
+    values, losses = (0.5, 0.6, 0.3, 0.35), (0.0, 0.0, 0.0, 0.0)
 
     def genmove(self, game: Game) -> int:
         return from_vertex("B2", game.size)
 
     def candidates(self, game: Game) -> list[Candidate]:
-        p = from_vertex("B2", game.size)
-        return [Candidate(p, self.values[len(game.moves)], 10, [p, from_vertex("A1", game.size)])]
+        n, p = len(game.moves), from_vertex("B2", game.size)
+        loss = self.losses[n] * (1 if game.to_play == BLACK else -1)
+        rest = [Candidate(q, self.values[n] - loss, 10, [q]) for q in game.legal_moves() if q != p]
+        return [Candidate(p, self.values[n], 10, [p, from_vertex("A1", game.size)]), *rest]
 
 
 def reviewed(page: Page) -> dict:
@@ -197,10 +200,13 @@ def test_a_review_tells_what_each_move_lost(page, monkeypatch):
         ("black", "opening", 2, 0.0, 0),
         ("white", "opening", 1, 0.0, 0),
     ]
+    assert found["losses"] == [0.0, 0.0, 0.0, None]  # what changes from move to move is no loss
     # Black now loses 30 % and 22 % by its moves, and White 12 %.
     monkeypatch.setattr(Judge, "values", (0.5, 0.2, 0.32, 0.1))
+    monkeypatch.setattr(Judge, "losses", (0.3, 0.12, 0.22, 0.0))
     page.ask("review", player="judge")
     found = reviewed(page)
+    assert [round(loss, 6) for loss in found["losses"][:3]] == [0.3, 0.12, 0.22]
     sgf = page.ask("save")["sgf"].replace("\n", "")
     assert "lost 30.0%; better B2 A1" in sgf
     assert sgf.count("BM[1]") == 2  # C3 and E5
@@ -213,6 +219,7 @@ def test_a_review_tells_what_each_move_lost(page, monkeypatch):
     kept = page.until("review")
     assert kept["values"] == [0.5, 0.2, 0.32, 0.1]
     assert kept["lines"][0] == ["B2", "A1"]
+    assert [round(loss, 6) for loss in kept["losses"][:3]] == [0.3, 0.12, 0.22]
 
 
 def test_a_variation_is_evaluated_beside_the_main_line(page, monkeypatch):

@@ -345,7 +345,7 @@ def test_ownership_follows_the_game_and_the_search(page, monkeypatch):
     page.ask("ownership")
     first = next(m for m in reversed(page.news) if m["type"] == "ownership")
     assert first["at"] == 0
-    assert abs(sum(map(sum, first["ownership"])) - 0.5 - first["score"]) < 0.2  # two decimals a point
+    assert (first["source"], first["score"]) == ("playouts", None)  # theirs would contradict a search
     page.do("play", move="C3")
     assert next(m for m in reversed(page.news) if m["type"] == "ownership")["at"] == 1
     page.ask("search", player="endless")
@@ -373,7 +373,10 @@ def test_a_network_says_who_owns_the_points(player, tmp_path):
         found = page.until("ownership", lambda m: m["source"] == "network")
     out = network.outputs(planes(game, KINDS))  # White is to play
     np.testing.assert_allclose(found["ownership"], -out.ownership[0], atol=0.006)
-    assert found["score"] == pytest.approx(-out.score[0], abs=0.06)
+    if player == "network":
+        assert found["score"] == pytest.approx(-out.score[0], abs=0.06)
+    else:
+        assert isinstance(found["score"], float)  # the mean over the leaves of the search
     assert found["at"] == 1
 
 

@@ -35,6 +35,7 @@ class Frame(NamedTuple):
     statistics: SearchStatistics
     seconds: float
     chance: float | None = None  # of Black, by the best move (`Player.chance`)
+    score: float | None = None  # Black's points by that move (`Player.scores`)
 
 
 class Subject(NamedTuple):
@@ -82,7 +83,7 @@ class Watch:
         statistics = self._player.statistics(self.subject.game)
         seconds = now - self._began
         if statistics is not None and statistics.moves:
-            frame = Frame(_compact(statistics), seconds, self._chance(statistics))
+            frame = self._frame(statistics, seconds)
             self._keep(frame)
             if seconds - self._sent >= SEND_SECONDS:
                 self._sent = seconds
@@ -96,19 +97,22 @@ class Watch:
     def finish(self, move: int) -> dict[str, Any]:
         """Take the last frame; return its message, with the move that was chosen."""
         statistics = self._player.statistics(self.subject.game) or SearchStatistics("values", [], {}, [])
-        frame = Frame(_compact(statistics), self._clock() - self._began, self._chance(statistics))
+        frame = self._frame(statistics, self._clock() - self._began)
         self.frames.append(frame)
         if self.so_far is not None:
             self.so_far(self.subject.game, self._player)
         chosen = name_of_move(move, self.subject.game.size)
         return {**describe(self.subject, frame), "final": True, "chosen": chosen, "report": self._player.report()}
 
-    def _chance(self, statistics: SearchStatistics) -> float | None:
-        """Return the chance that Black wins after the best move; None if it has no value."""
+    def _frame(self, statistics: SearchStatistics, seconds: float) -> Frame:
+        """Return a frame of a search, with the chance that Black wins and its points after the best move, if known."""
+        game, player = self.subject.game, self._player
         column = statistics.columns.get("searched", statistics.columns.get("value", np.zeros(0)))
-        if not len(column) or not np.isfinite(column[0]):
-            return None
-        return round(self._player.chance(float(column[0]), self.subject.game), _DIGITS)
+        chance = None
+        if len(column) and np.isfinite(column[0]):
+            chance = round(player.chance(float(column[0]), game), _DIGITS)
+        score = player.scores(game).get(statistics.moves[0]) if statistics.moves else None
+        return Frame(_compact(statistics), seconds, chance, None if score is None else round(score, 1))
 
     def _keep(self, frame: Frame) -> None:
         """Keep a frame, unless the last one is too recent for a search of this length."""
@@ -143,6 +147,7 @@ def describe(subject: Subject, frame: Frame) -> dict[str, Any]:
         "unit": statistics.unit,
         "count": statistics.done,
         "chance": frame.chance,
+        "score": frame.score,
         "seconds": round(frame.seconds, 4),
         "per_second": round(statistics.done / max(frame.seconds, 1e-3), 1),
         "depth": statistics.depth,
@@ -180,7 +185,7 @@ def describe_curve(frames: list[Frame], size: int) -> list[dict[str, Any]]:
     """Return the value of the moves that are best in the end, at each frame, for the curve and the slider."""
     best = frames[-1].statistics.moves[:_BEST] if frames else []
     curve = []
-    for statistics, seconds, _ in frames:
+    for statistics, seconds, *_ in frames:
         values = (
             dict(zip(statistics.moves, _numbers(statistics.columns["value"], False), strict=True))
             if statistics.moves

@@ -25,6 +25,7 @@ from rlgo.go.game import Game
 from rlgo.go.sgf import read_sgf_records, record_note
 from rlgo.play.ownership import Ownership, areas
 from rlgo.play.player import RESIGN, Player
+from train.play.curve import Opinion
 from train.play.record import Record
 from train.play.web.access.files import Records
 from train.play.web.messages import requests as ask
@@ -313,7 +314,7 @@ class Tab:
                 self._edit(self._end_review)
             elif message["type"] == "search" and message["final"] and review is not None:
                 if message["at"] == len(review.opinions):
-                    review.take(message)
+                    review.take(Opinion(**message["opinion"]))
                 if review.is_running:
                     self._send_review()
                 else:
@@ -345,21 +346,21 @@ class Tab:
     def _send_ownership(
         self, game: Game, owners: np.ndarray, source: str = "playouts", score: float | None = None
     ) -> None:
-        """Send who will own which point of a position, from 1, Black, to -1, and the score: theirs, unless given."""
-        score = float(owners.sum()) - game.komi if score is None else score
+        """Send who will own which point of a position, from 1, Black, to -1, and the score by a search, if known."""
         message = {"type": "ownership", "at": len(game.moves), "ownership": owners.round(2).tolist(), "source": source}
-        self._send(json.dumps({**message, "score": round(score, 1)}), "ownership")
+        self._send(json.dumps({**message, "score": score if score is None else round(score, 1)}), "ownership")
 
     def _searched_so_far(self, game: Game, player: Player) -> None:
         """Send who will own which point, by the player's network or its search. Called from the search."""
         if not self._shows_ownership or game.moves != self.game.game.moves[: self.game.at]:
             return
-        owners = player.analyses().get("owner")
+        owners, found = player.analyses().get("owner"), player.candidates(game)
+        score = player.scores(game).get(found[0].move) if found else None
         if owners is not None:
-            self._send_ownership(game, 2 * owners - 1, "network", float(player.evaluation["score"]))
+            self._send_ownership(game, 2 * owners - 1, "network", score)
             return
-        best = [(c.line, float(c.visits)) for c in player.candidates(game)[:_OWNERSHIP_LINES]]
-        self._send_ownership(game, Ownership.after(game, best).map)
+        best = [(c.line, float(c.visits)) for c in found[:_OWNERSHIP_LINES]]
+        self._send_ownership(game, Ownership.after(game, best).map, score=score)
 
 
 def _as_utf8(text: str) -> bytes:

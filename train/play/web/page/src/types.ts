@@ -95,7 +95,8 @@ export interface Losses {
   color: ColorName;
   phase: string;
   moves: number;
-  mean: number;
+  mean: number; // loss of a move, in chances of winning
+  points: number | null; // the same in points
   turns: number;
 }
 
@@ -108,8 +109,9 @@ export interface Review {
   done: number;
   of: number;
   values: Values; // by the number of moves
-  losses?: Values; // of the move after each position, in chances and in points
-  points?: Values;
+  scores: Values; // Black's points
+  losses: Values; // of the moves played in these positions, in chances of winning
+  points: Values; // the same in points
   lines: string[][];
   phases: Losses[];
   variation: Review | null; // of the line shown, if it is another one
@@ -119,7 +121,7 @@ export interface Ownership {
   type: "ownership";
   at: number;
   ownership: number[][];
-  score: number;
+  score: number | null; // by the search; playouts alone have none
   source: "playouts" | "network";
 }
 
@@ -157,6 +159,7 @@ export interface Search {
   unit: string;
   count: number;
   chance: number | null;
+  score: number | null; // Black's points by the best move
   seconds: number;
   per_second: number;
   depth: number | null;
