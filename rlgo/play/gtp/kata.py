@@ -127,11 +127,9 @@ def describe(found: Sequence[Candidate], game: Game, player: Player, options: An
             info["ownership"] = _numbers(Ownership.after(game, [(line, 1.0)]), color)
         infos.append(info)
     owners: Any = owners_of(found, game) if options.ownership or not found else None
-    chance, score = (
-        (player.chance(found[0].value, game), scores[found[0].move]) if found else (owners.wins, owners.score)
-    )
+    now = (player.chance(found[0].value, game), scores[found[0].move]) if found else (owners.wins, owners.score)
     to_play = "B" if game.to_play == BLACK else "W"
-    root = {"visits": sum(c.visits for c in found), **_estimates(chance, score, color), "currentPlayer": to_play}
+    root = {"visits": sum(c.visits for c in found), **_estimates(now[0], now[1], color), "currentPlayer": to_play}
     owned = {"ownership": _numbers(owners, color)} if options.ownership else {}
     return {"moveInfos": infos, "rootInfo": root, **owned}
 
