@@ -20,7 +20,7 @@ from mcts.policies.gumbel import plan_root, target_of, write_scores
 from mcts.policies.puct import draw_by_visits, pruned_visits, with_noise
 from mcts.policies.rave import write_values
 from mcts.priors import Outside, Rlgo
-from mcts.result import TreeResult, empty_maps, no_result, read_result, result_maps
+from mcts.result import TreeResult, empty_maps, no_result, principal_variations, read_result, result_maps
 from mcts.root import Root
 from mcts.search import simulate
 from mcts.settings import (
@@ -301,9 +301,14 @@ class TreeSearch(Player):
         prior, is_own = result.prior, self._has_policy or game.to_play == BLACK
         if not self.settings.prior:
             prior = np.full(len(result.moves), np.nan)
-        lines = [result.line.tolist(), *([int(p)] for p in result.moves[1:])]
-        columns = zip(result.moves, result.q, result.visits, lines, prior if is_own else 1.0 - prior, strict=True)
-        return [Candidate(int(p), float(q), int(n), line, float(h)) for p, q, n, line, h in columns if n > 0]
+        visited = np.flatnonzero(result.visits > 0)
+        moves = result.moves[visited].tolist()
+        columns = (result.q, result.visits, prior if is_own else 1.0 - prior)
+        lines = principal_variations(self.trees[0], moves, self.composition.prior_n)
+        return [
+            Candidate(p, q, n, line, h, visits)
+            for p, q, n, h, (line, visits) in zip(moves, *(c[visited].tolist() for c in columns), lines, strict=True)
+        ]
 
     def scores(self, game: Game) -> dict[int, float]:
         """Return Black's points after each move: the mean of the network's score over the leaves below it."""
@@ -553,7 +558,8 @@ class TreeSearch(Player):
         moves : the sensible moves there; a pass is added where it may be the best move (`tree.may_pass`)
         is_over : polled while an evaluator computes; True goes on without its answer
         """
-        passes = PASS not in moves and interpreted(may_pass)(len(moves), game.size, self.composition.is_outside)
+        passes = PASS not in moves and (game.allowed is None or PASS in game.allowed)
+        passes = passes and interpreted(may_pass)(len(moves), game.size, self.composition.is_outside)
         actions = [*moves, PASS] if passes else moves
         self.root.move_to(game, np.array(actions, np.int64))
         if self._halves:

@@ -209,7 +209,7 @@ def add(array, i, word, shared):
 def tree_kernels(tree: Tree) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
     """Return what the first search calls besides simulations, and the next one, for `jit.compile_together`."""
     numbers = np.zeros(1, np.int64)
-    first = [(add_root, numbers, tree), (most_visited_line, 0, 0, tree, np.zeros(1, np.uint16))]
+    first = [(add_root, numbers, tree), (most_visited_line, 0, 0, tree, np.zeros(1, np.uint16), numbers)]
     later = [
         (_renumber, 0, tree, np.zeros(1, np.int32)),
         (_move_blocks, np.zeros(1, _BLOCK), numbers, numbers, numbers),
@@ -342,26 +342,28 @@ def find_edge(node, move, tree):
 
 
 @njit
-def most_visited_line(edge, least, tree, line):
-    """Write the moves from `edge` on that follow the most visited edges to `line`, uint16[n], and return how many.
+def most_visited_line(edge, c, tree, line, visits):
+    """Write the moves that follow the most visited edges, from an edge of the root on, and return how many.
 
-    least : the line ends where no reply has more visits than this
+    c : visits that an action has from its prior alone. They do not count; the line ends where there are no others
+    line, visits : uint16[n], int64[n], the moves, and N(s, a) of each
     """
-    n = 0
-    while n < len(line):
+    n, node = 0, np.int64(0)
+    while True:
+        prior = np.float64(0 if tree.stage[node] in (NO_PRIOR, BUSY, WAITING) else c)
         line[n] = tree.move[edge]
+        visits[n] = count(tree.mc_statistic[edge]) - prior
         n += 1
         node = np.int64(tree.child[edge])
-        if node < 0:
-            break
-        first = np.int64(tree.first_edge[node])
-        edge, most = np.int64(-1), np.float64(least)
+        if node < 0 or n == len(line):
+            return n
+        first, most = np.int64(tree.first_edge[node]), np.float64(c)
+        edge = np.int64(-1)
         for i in range(first, first + tree.n_edges[node]):
             if count(tree.mc_statistic[i]) > most:
                 edge, most = np.int64(i), count(tree.mc_statistic[i])
         if edge < 0:
-            break
-    return n
+            return n
 
 
 @njit

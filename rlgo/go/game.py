@@ -108,7 +108,7 @@ class Game:
     resigned : the colour that has resigned, or EMPTY
     repetitions : the numbers of the moves, from 1, that repeated an earlier position; see `play`
     notes : how the game differs from the record that it was read from; see `rlgo.go.sgf.record_note`
-    allowed : the only points that `sensible_moves` may list; None: any
+    allowed : the only points that `sensible_moves` may list, and PASS if a search may pass; None: any
 
     >>> import rlgo
     >>> game = rlgo.Game(5, komi=3.5)

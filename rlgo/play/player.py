@@ -6,7 +6,7 @@ Start reading at `Player`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -53,6 +53,7 @@ class Candidate(NamedTuple):
     visits: int  # simulations behind the value, or positions of alpha-beta; 1 for a value function alone
     line: list[int]  # the principal variation, starting with this move
     prior: float = math.nan  # for the side to play: H(s, a) of a heuristic, or P(s, a) of a policy; NaN without
+    line_visits: Sequence[int] = ()  # simulations of each move of the line, if known; of one tree if there are several
 
 
 class SearchStatistics(NamedTuple):

@@ -251,7 +251,9 @@ def answer_queries(make: Callable[[int], Any]) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
 
-    AnalysisEngine(make, write).run(sys.stdin)
+    # Not sys.stdin: a thread still waiting for it would block Python's shutdown.
+    source = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - it stays open
+    AnalysisEngine(make, write).run(source)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -11,14 +11,13 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from rlgo.base.errors import RlgoError, shown
 from rlgo.go.board import BLACK
 from rlgo.go.coords import to_vertex
 from rlgo.go.game import Game
-from rlgo.play.gtp.analyze import LINE_MOVES, AnalysisOptions, least_value, report_choice, report_until_over
-from rlgo.play.gtp.arguments import vertices
+from rlgo.play.gtp.analyze import AnalysisOptions, least_value, legal_line, report_choice, report_until_over
 from rlgo.play.gtp.protocol import Stream, command
 from rlgo.play.notes import print_note
 from rlgo.play.ownership import Ownership
@@ -47,9 +46,11 @@ def read_rules(rules: str | dict[str, Any], bonus: Any = None) -> tuple[str, str
 
     bonus : the compensation, if it is stated beside the rules
     """
+    from pydantic_core import from_json  # imported here, since it takes 0.2 s; it refuses deep nesting
+
     named = {name.replace("-", ""): found for names, found in _BY_NAMES.items() for name in names.split()}
     try:
-        rules = json.loads(rules) if isinstance(rules, str) and rules.lstrip().startswith("{") else rules
+        rules = from_json(rules) if isinstance(rules, str) and rules.lstrip().startswith("{") else rules
         found = dict(named[re.sub("[-_ ]", "", rules.lower())] if isinstance(rules, str) else rules)
     except (KeyError, ValueError, TypeError):
         known = ", ".join(" ".join(_BY_NAMES).split())
@@ -98,19 +99,6 @@ def search_analyze(session: GameSession, args: list[str], stream: Stream) -> Non
     report_choice(session, args, stream, _line, session.suggest)
 
 
-class MoveInfo(NamedTuple):
-    """The data of a move in KataGo's protocols; chances and scores are those of one colour."""
-
-    move: str
-    visits: int
-    winrate: float
-    lcb: float
-    prior: float
-    score: float
-    order: int
-    pv: list[str]
-
-
 def scores_of(found: Sequence[Candidate], game: Game, player: Player) -> dict[int, float]:
     """Return Black's points after each candidate; the first one's are those of the position, as its chance is.
 
@@ -122,17 +110,35 @@ def scores_of(found: Sequence[Candidate], game: Game, player: Player) -> dict[in
     return {c.move: known.get(c.move, known[found[0].move]) for c in found}
 
 
-def move_infos(found: Sequence[Candidate], game: Game, player: Player, color: int) -> list[MoveInfo]:
-    """Describe candidates, for a colour."""
-    sign, scores = 1 if color == BLACK else -1, scores_of(found, game, player)
-    infos = []
-    for order, c in enumerate(found):
-        chance, least = (won_by(color, player.chance(v, game)) for v in (c.value, least_value(c, game)))
-        prior = 0.0 if math.isnan(c.prior) else c.prior
-        pv = vertices(c.line[:LINE_MOVES] or [c.move], game.size).split()
-        score = sign * scores[c.move]
-        infos.append(MoveInfo(to_vertex(c.move, game.size), c.visits, chance, least, prior, score, order, pv))
-    return infos
+def describe(found: Sequence[Candidate], game: Game, player: Player, options: AnalysisOptions) -> dict[str, Any]:
+    """Describe candidates in KataGo's words, for `options.color`: ``moveInfos``, ``rootInfo`` and ``ownership``."""
+    color, scores, infos = options.color, scores_of(found, game, player), list[dict[str, Any]]()
+    for order, c in enumerate(found[: options.most]):
+        line, least = legal_line(c, game), won_by(color, player.chance(least_value(c, game), game))
+        info = {
+            "move": to_vertex(c.move, game.size), "visits": c.visits, "edgeVisits": c.visits,
+            **_estimates(player.chance(c.value, game), scores[c.move], color),
+            "prior": 0.0 if math.isnan(c.prior) else c.prior, "lcb": least, "utilityLcb": 2 * least - 1,
+            "weight": c.visits, "order": order, "pv": [to_vertex(p, game.size) for p in line],
+        }  # fmt: skip
+        if options.pv_visits and (c.line_visits or len(line) == 1):  # unknown to some players beyond the first
+            info["pvVisits"] = list(c.line_visits[: len(line)] or [c.visits])
+        if options.moves_ownership and order < _LINES:
+            info["ownership"] = _numbers(Ownership.after(game, [(line, 1.0)]), color)
+        infos.append(info)
+    owners: Any = owners_of(found, game) if options.ownership or not found else None
+    now = (player.chance(found[0].value, game), scores[found[0].move]) if found else (owners.wins, owners.score)
+    to_play = "B" if game.to_play == BLACK else "W"
+    root = {"visits": sum(c.visits for c in found), **_estimates(now[0], now[1], color), "currentPlayer": to_play}
+    owned = {"ownership": _numbers(owners, color)} if options.ownership else {}
+    return {"moveInfos": infos, "rootInfo": root, **owned}
+
+
+def _estimates(chance: float, score: float, color: int) -> dict[str, float]:
+    """Name Black's chance and points as those of a colour."""
+    chance, score = won_by(color, chance), score if color == BLACK else -score
+    said = {"utility": 2 * chance - 1, "winrate": chance, "scoreMean": score, "scoreStdev": 0}
+    return {**said, "scoreLead": score, "scoreSelfplay": score}
 
 
 def owners_of(found: Sequence[Candidate], game: Game) -> Ownership:
@@ -140,26 +146,23 @@ def owners_of(found: Sequence[Candidate], game: Game) -> Ownership:
     return Ownership.after(game, [(c.line, float(c.visits)) for c in found[:_LINES]])
 
 
+def _numbers(owners: Ownership, color: int) -> list[float]:
+    """Return who owns each point, from the top left: 1 for a colour, -1 for the other."""
+    return [round(float(x if color == BLACK else -x), 3) for x in owners.map[::-1].ravel()]
+
+
 def _line(found: Sequence[Candidate], game: Game, player: Player, options: AnalysisOptions) -> str:
     """Format candidates as KataGo does, for the side to play."""
-    color = game.to_play
-    parts = []
-    infos = move_infos(found, game, player, color)
-    for info in infos[: options.most]:
-        text = (
-            f"info move {info.move} visits {info.visits} edgeVisits {info.visits} utility {2 * info.winrate - 1:.6f} "
-            f"winrate {info.winrate:.6f} scoreMean {info.score:.3f} scoreStdev 0 scoreLead {info.score:.3f} "
-            f"scoreSelfplay {info.score:.3f} prior {info.prior:.6f} lcb {info.lcb:.6f} "
-            f"utilityLcb {2 * info.lcb - 1:.6f} weight {info.visits} order {info.order} pv {' '.join(info.pv)}"
-        )
-        parts.append(text + (f" pvVisits {' '.join([str(info.visits)] * len(info.pv))}" if options.pv_visits else ""))
-    if options.root and infos:
-        best, visits = infos[0], sum(c.visits for c in found)
-        parts.append(
-            f"rootInfo visits {visits} utility {2 * best.winrate - 1:.6f} winrate {best.winrate:.6f} "
-            f"scoreLead {best.score:.3f}"
-        )
-    if options.ownership:
-        sign, owners = 1 if color == BLACK else -1, owners_of(found, game)
-        parts.append("ownership " + " ".join(f"{sign * x:.3f}" for x in owners.map[::-1].ravel()))
-    return " ".join(parts)
+    said = describe(found, game, player, options)
+    parts = [f"info {_text(info)}".replace(" ownership ", " movesOwnership ") for info in said["moveInfos"]]
+    parts += [f"rootInfo {_text(said['rootInfo'])}"] if options.root and found else []
+    return " ".join(parts + ([f"ownership {_text(said['ownership'])}"] if options.ownership else []))
+
+
+def _text(value: Any) -> str:
+    """Format a value: of an object, its names and values."""
+    if isinstance(value, dict):
+        return " ".join(f"{name} {_text(part)}" for name, part in value.items())
+    if isinstance(value, list):
+        return " ".join(map(_text, value))
+    return f"{value:.6f}" if isinstance(value, float) else str(value)

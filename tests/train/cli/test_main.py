@@ -217,6 +217,34 @@ def test_a_closed_pipe_is_quiet() -> None:
     assert process.returncode == 141
 
 
+@pytest.mark.process
+@pytest.mark.skipif(os.name != "posix", reason="closes a pipe as POSIX does")
+@pytest.mark.parametrize("player", ["random", "mc,sims=10"])
+def test_a_client_of_queries_that_is_gone_is_no_bug(player: str) -> None:
+    """Whether a thread that reads or one that searches notices it; a query that cannot be read is answered, too."""
+    query = {"id": "a", "boardXSize": 5, "maxVisits": 10**9, "reportDuringSearchEvery": 0.01}
+    line = b"\xff\n" if player == "random" else json.dumps(query).encode() + b"\n"
+    with subprocess.Popen(
+        [sys.executable, "-m", "rlgo", "gtp", "--queries", "--player", player],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(line)
+        process.stdin.flush()
+        assert process.stdout.readline().startswith(b"{")
+        process.stdout.close()
+        if player == "random":
+            process.stdin.write(line)
+            process.stdin.flush()
+        assert b"Traceback" not in process.stderr.read()  # until it ends, with its input still open
+        assert process.wait() == 141
+
+
 # ---------------------------------------------------------------------------------------------
 # Help and completion
 # ---------------------------------------------------------------------------------------------

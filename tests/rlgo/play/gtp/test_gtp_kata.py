@@ -1,22 +1,18 @@
-"""KataGo's GTP commands, and its analysis protocol."""
+"""KataGo's GTP commands."""
 
 from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator
 
 import pytest
+from analysis_queries import QUESTION, SIZE, answers, game_of
 from gtp_controller import Controller, Thinker
 
 from rlgo.go.coords import point_of
 from rlgo.go.game import Game
-from rlgo.play.gtp.queries import AnalysisEngine, game_of
 from rlgo.play.ownership import Ownership, areas
-from rlgo.play.player import Candidate
 from train import make_player
-
-SIZE = 5
 
 
 def engine(**options: bool) -> Controller:
@@ -84,7 +80,8 @@ def test_rules_that_are_none() -> None:
     )
     for change in ({"rules": 5}, {"rules": [1]}, {"rules": None}, {"whiteHandicapBonus": "x"}):
         (answer,) = answers({**QUESTION, **change})
-        assert "expected" in answer["error"]
+        assert answer["field"] in change
+        assert answer["error"]
 
 
 # --- the compensation for handicap stones ---
@@ -230,128 +227,6 @@ def test_a_search_chooses_and_does_not_play() -> None:
     assert answer.endswith("play A1\n\n")
     assert "ownership" in answer
     assert gtp.game.moves == []
-
-
-# --- the analysis protocol ---
-
-
-class Counter(Thinker):
-    """Ponders until it is stopped, ten visits a step."""
-
-    def ponder(self, game: Game, stop) -> None:  # noqa: ARG002
-        self.steps = 0
-        while not stop():
-            self.steps += 1
-
-    def candidates(self, game: Game) -> list[Candidate]:
-        p, q = game.legal_moves()[:2]
-        return [Candidate(p, 0.7, 10 * self.steps, [p, q]), Candidate(q, 0.4, 1, [q])] if self.steps else []
-
-
-def answers(*questions: dict | str) -> list[dict]:
-    said: list[str] = []
-    lines = [question if isinstance(question, str) else json.dumps(question) for question in questions]
-    AnalysisEngine(lambda _: Counter(), said.append).run(lines)
-    return [json.loads(line) for line in said]
-
-
-QUESTION = {
-    "id": "a", "rules": "chinese", "komi": 0.5, "boardXSize": SIZE, "boardYSize": SIZE, "maxVisits": 50,
-    "moves": [["B", "C3"], ["W", "D4"]], "includeOwnership": True, "includePolicy": True,
-}  # fmt: skip
-
-
-def test_a_question_is_answered() -> None:
-    (answer,) = answers(QUESTION)
-    assert (answer["id"], answer["isDuringSearch"], answer["turnNumber"]) == ("a", False, 2)
-    assert [info["move"] for info in answer["moveInfos"]] == ["A1", "B1"]
-    assert answer["moveInfos"][0]["pv"] == ["A1", "B1"]
-    assert answer["rootInfo"]["visits"] >= 50
-    assert answer["rootInfo"]["winrate"] == pytest.approx(0.7)
-    assert (len(answer["ownership"]), len(answer["policy"])) == (25, 26)
-    assert answer["policy"][12] == -1  # C3, where a stone is
-    assert sum(answer["ownership"]) - 0.5 == pytest.approx(answer["rootInfo"]["scoreLead"], abs=0.1)
-
-
-def test_several_turns_views_and_actions() -> None:
-    side = {
-        **QUESTION,
-        "id": "b",
-        "analyzeTurns": [1, 2],
-        "overrideSettings": {"reportAnalysisWinratesAs": "SIDETOMOVE"},
-    }
-    odd = [{"id": "x", "action": "bogus"}, {"id": "y", "action": []}, "{", {"komi": 1}]
-    found = answers(side, {"id": "v", "action": "query_version"}, *odd)
-    by_turn = {answer["turnNumber"]: answer for answer in found if "turnNumber" in answer}
-    assert by_turn[1]["rootInfo"]["winrate"] == pytest.approx(0.3)  # White's
-    assert by_turn[2]["rootInfo"]["winrate"] == pytest.approx(0.7)
-    assert any(answer.get("version") for answer in found)
-    assert sum("error" in answer for answer in found) == 4
-
-
-@pytest.mark.parametrize("priority", [None, "high", float("inf")])
-def test_a_bad_priority_is_no_end(priority: object) -> None:
-    bad, good = answers({**QUESTION, "priority": priority, "id": "x"}, {**QUESTION, "priority": 3})
-    assert bad == {"id": "x", "error": "priority: expected an integer"}
-    assert good["id"] == "a"
-
-
-def test_lines_that_cannot_be_read_on_are_an_end() -> None:
-    def lines() -> Iterator[str]:
-        yield json.dumps(QUESTION)
-        raise SystemExit  # which a thread does not print
-
-    said: list[str] = []
-    AnalysisEngine(lambda _: Counter(), said.append).run(lines())
-    assert len(said) == 1
-
-
-def test_all_questions_can_be_stopped() -> None:
-    endless = [{**QUESTION, "id": name, "maxVisits": 10**9} for name in "ab"]
-    found = answers(*endless, {"id": "t", "action": "terminate_all"})
-    assert sorted(answer["id"] for answer in found) == ["a", "b", "t"]
-
-
-def test_the_cache_can_be_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
-    forgotten: list[bool] = []
-    monkeypatch.setattr(Counter, "new_game", lambda _: forgotten.append(True))
-    said: list[dict] = []
-    asked = AnalysisEngine(lambda _: Counter(), lambda line: said.append(json.loads(line)))
-    asked.run([json.dumps(QUESTION)])
-    before = len(forgotten)
-    asked.run([json.dumps({"id": "c", "action": "clear_cache"})])
-    assert len(forgotten) == before + 1
-    assert said[-1] == {"id": "c", "action": "clear_cache"}
-    assert answers({"id": "m", "action": "query_models"})[0]["models"] == []
-
-
-def test_a_question_that_is_stopped_is_answered_with_what_there_is() -> None:
-    (stop, answer) = sorted(
-        answers({"id": "t", "action": "terminate", "terminateId": "a"}, {**QUESTION, "maxVisits": 10**9}),
-        key=lambda answer: answer["id"],
-        reverse=True,
-    )
-    assert (stop["action"], answer["id"]) == ("terminate", "a")
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        ({"rules": "japanesque"}, "expected JSON or one of"),
-        ({"boardYSize": 7}, "expected a square board"),
-        ({"moves": [["B", "C3"], ["W", "C3"]]}, "Illegal move 2: occupied"),
-        ({"moves": [["B", "pass"], ["W", "pass"]]}, "the game is over"),
-        ({"komi": "x"}, "komi"),
-    ],
-)
-def test_impossible_questions(change: dict, why: str) -> None:
-    (answer,) = answers({**QUESTION, **change})
-    assert why in answer["error"]
-
-
-def test_stones_and_the_first_player_of_a_question() -> None:
-    game = game_of({**QUESTION, "moves": [], "initialStones": [["B", "A1"]], "initialPlayer": "W"})
-    assert (game.to_play, len(game.setup)) == (2, 1)
 
 
 # --- ownership after lines ---
