@@ -39,6 +39,10 @@ class GamesPlan(NamedTuple):
     """Everything that determines the games that a player plays against itself.
 
     `play_games` checks it.
+
+    >>> from train import GamesPlan
+    >>> GamesPlan("mc_rave,sims=200", games=60, size=5).seed
+    1
     """
 
     player: str  # a spec
@@ -116,6 +120,13 @@ def play_games(
     KeyboardInterrupt : after Ctrl-C; the games finished so far are kept.
 
     If the player reports no search in a game, as other engines do not, a message says so once.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from train import GamesPlan, play_games
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     play_games(GamesPlan("random", games=2, size=5), Path(folder) / "games", progress=False)
+    2
     """
     plan = validated(plan)
     engines, programs, seconds = try_players([plan.player], plan.size, plan.komi)
