@@ -24,6 +24,9 @@ __all__, __getattr__, __dir__ = lazily(
     {
         "train.arena.match": ("play_match",),
         "train.games.collect": ("GamesPlan", "play_games"),
+        "train.config": ("load_config",),
         "train.players": ("make_player",),
+        "train.runs.callbacks": ("Callback",),
+        "train.runs.run": ("run",),
     },
 )

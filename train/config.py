@@ -47,6 +47,7 @@ from train.settings import (
     Folder,
     Group,
     Line,
+    Name,
     Section,
     SizesOrNone,
     Windows,
@@ -92,6 +93,7 @@ _SHOW_LIBERTIES = Needs(
     lambda features: any(kind_of(window).n_classes > 1 for window in features.windows),
 )
 Names = Annotated[tuple[str, ...], Expected("a list of players' names")]
+Tags = Annotated[tuple[Name, ...], Predicate(different), Expected("a list of different words")]
 Openings = Annotated[
     Line,
     Key(
@@ -117,6 +119,8 @@ class RunConfig(Section):
         WeightFile,
         Key("A weight file with the same features to start from. Empty: all weights are 0, as in the paper."),
     ] = ""
+    tags: Annotated[Tags, Key("Words to find the run by: `rlgo runs --tag WORD`.")] = ()
+    note: Annotated[Line, Key("What the run is for, in one line; `rlgo runs` shows it.")] = ""
     games: Annotated[TrainingGames, GAMES] = Learning().games
     out: Annotated[Folder, Key("The folder that contains the run folders.")] = "runs"
     log_every: Annotated[TrainingGames, Key("Games between two points in the logs.")] = 10_000
@@ -440,6 +444,15 @@ def parse_override(text: str) -> dict[str, Any]:
         raise RlgoError(f"--set {printable(text)}: expected section.key=value")
     value = read_toml_value(raw.strip())
     return {table: {key: value}} if dot else {table: value}
+
+
+def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
+    """Put ``table.key=value`` overrides into the tables of a file, in place."""
+    for override in overrides:
+        for name, values in parse_override(override).items():
+            if not isinstance(values, dict) or not isinstance(data.setdefault(name, {}), dict):
+                raise RlgoError(f"--set {printable(override)}: expected table.key=value")
+            data[name].update(values)
 
 
 def check_effects(config: Config, given: Iterable[str]) -> None:

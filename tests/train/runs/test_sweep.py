@@ -26,7 +26,7 @@ from train.runs import fleet
 from train.runs.evaluate import CurvePoint, rate_runs, weights_of_run
 from train.runs.fleet import FAILED, RunSpec
 from train.runs.folder import RunFolder
-from train.runs.run import train
+from train.runs.run import run as train
 from train.runs.run_pictures import parameters_picture, sweep_picture
 from train.runs.status import find_runs
 from train.runs.sweep import Outcome, Sweep, ranked, read_sweep, run_sweep, settings_of, table
