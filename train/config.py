@@ -374,16 +374,22 @@ def load_config(path: str | Path, overrides: str | Iterable[str] = ()) -> Config
     return _build(tables, "--set")
 
 
-def read_toml(file: Path) -> dict[str, Any]:
-    """Read a TOML file; an RlgoError names the file and the problem."""
+def read_toml(file: Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
+    """Read a TOML file, changed by ``table.key=value`` overrides; an RlgoError names the file and the problem."""
     try:
-        return tomllib.loads(file.read_text("utf-8-sig"))
+        data = tomllib.loads(file.read_text("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise RlgoError(f"{file}: expected a TOML file in UTF-8: {error.reason}") from None
     except (ValueError, RecursionError) as error:  # besides TOMLDecodeError: numbers too long, brackets too deep
         raise RlgoError(f"{file}: not valid TOML: {error}") from None
     except OSError as error:
         raise RlgoError(f"{file}: cannot be read: {error.strerror}") from None
+    for override in overrides:
+        for name, values in parse_override(override).items():
+            if not isinstance(values, dict) or not isinstance(data.setdefault(name, {}), dict):
+                raise RlgoError(f"--set {printable(override)}: expected table.key=value")
+            data[name].update(values)
+    return data
 
 
 def config_from_dict(data: Mapping[str, Any], source: str = "config") -> Config:
@@ -444,15 +450,6 @@ def parse_override(text: str) -> dict[str, Any]:
         raise RlgoError(f"--set {printable(text)}: expected section.key=value")
     value = read_toml_value(raw.strip())
     return {table: {key: value}} if dot else {table: value}
-
-
-def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> None:
-    """Put ``table.key=value`` overrides into the tables of a file, in place."""
-    for override in overrides:
-        for name, values in parse_override(override).items():
-            if not isinstance(values, dict) or not isinstance(data.setdefault(name, {}), dict):
-                raise RlgoError(f"--set {printable(override)}: expected table.key=value")
-            data[name].update(values)
 
 
 def check_effects(config: Config, given: Iterable[str]) -> None:

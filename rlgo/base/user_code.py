@@ -57,7 +57,7 @@ def _run(what: str, file: str) -> Any:
     path = user_path(file)
     spec = importlib.util.spec_from_file_location(str(path), path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise RlgoError(f"{what}: {file}: expected a Python file")
+        raise RlgoError(f"{what}: {file}: expected a Python file{'' if path.exists() else ', and found none'}")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

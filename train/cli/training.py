@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_SIZE, Workers
@@ -19,6 +16,7 @@ from train.cli.options import (
     PairGames,
     PngFile,
     Seed,
+    SettingsCommand,
     Size,
     as_json,
     check_outputs,
@@ -35,34 +33,6 @@ app = typer.Typer()
 # ---------------------------------------------------------------------------------------------
 # rlgo train
 # ---------------------------------------------------------------------------------------------
-
-
-class SettingsCommand(TyperCommand):
-    """A command whose --set takes several settings: ``--set run.games=1000 learning.alpha=0.2``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Repeat --set before each further setting, since the parser takes only one at a time."""
-        return super().parse_args(ctx, list(_repeat_set(args)))
-
-
-def _repeat_set(args: Sequence[str]) -> Iterator[str]:
-    """Yield `args` with --set in front of every setting that follows another one.
-
-    A setting looks like ``section.key=value``; anything else, such as the name of the config, ends the list.
-    """
-    is_setting, in_list = re.compile(r"[\w.]+\s*=").match, False
-    rest = iter(args)
-    for arg in rest:
-        if in_list and is_setting(arg):
-            yield f"--set={arg}"
-            continue
-        yield arg
-        if arg == "--":
-            break
-        in_list = arg == "--set" or arg.startswith("--set=")
-        if arg == "--set":
-            yield from itertools.islice(rest, 1)
-    yield from rest
 
 
 @app.command("train", cls=SettingsCommand)
@@ -226,8 +196,8 @@ def sweep(
 ) -> None:
     """Train over a range of settings and seeds, and rank them.
 
-    The settings have names, form a grid, or are drawn at random; `rlgo configs sweeps/step_size` shows a CONFIG. Run the same
-    command again to continue an interrupted sweep; finished runs are kept.
+    The settings have names, form a grid, or are drawn at random; `rlgo configs sweeps/step_size` shows a CONFIG. Run
+    the same command again to continue an interrupted sweep; finished runs are kept.
     """
     from train.runs.fleet import FAILED
     from train.runs.run_pictures import parameters_picture, sweep_picture

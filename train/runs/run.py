@@ -30,7 +30,9 @@ from rlgo.base.settings import GAME
 from rlgo.features.shapes import FeatureSet
 from rlgo.features.weights import Weights, load_weights, save_weights
 from rlgo.go.rules import check_max_moves
+from rlgo.learning.fast_games import compile_matches
 from rlgo.learning.learner import Learner, mean_of
+from rlgo.learning.optimisers import RULES
 from rlgo.learning.td import step_size
 from train.arena.elo import Rating
 from train.arena.rating_scale import SCALE
@@ -49,15 +51,9 @@ SAVE_SECONDS = 10.0  # between two saved states
 LONG_SECONDS = 0.5  # Ctrl-C does not wait for the end of a round that takes longer
 SAVED = "; saved up to "  # in errors, between the problem and how much is saved
 _MAX_WEIGHT = 1e12  # beyond this, learning has diverged, and logged numbers would be meaningless
-_MAY_CHANGE = (
-    "run.name",
-    "run.out",
-    "run.tags",
-    "run.note",
-    "run.games",
-    "run.cluster",
-    "run.cluster_timeout",
-)  # when a run is resumed
+_MAY_CHANGE = {
+    f"run.{key}" for key in ("name", "out", "tags", "note", "games", "cluster", "cluster_timeout")
+}  # on resume
 _RESULTS = ("seconds", "sessions", "lost", "strength", "elo")  # added to run.json at the end
 
 
@@ -351,10 +347,11 @@ class Run:
         self.monitor.hparams(flat(self.config), is_finished=False)
 
     def compile(self) -> None:
-        """Compile all that self-play needs, before the clock starts; Ctrl-C ends it at once."""
+        """Compile all that self-play and measurements need, before the clock starts; Ctrl-C ends it at once."""
         self.stop.at_once = True
         try:
             self.learner.compile()
+            compile_matches(self.learner.features)
         except KeyboardInterrupt:
             pass  # `go` sees the request
         finally:
@@ -389,9 +386,11 @@ class Run:
             # Name the next point of the logs, because the exact slice depends on how fast the machine is.
             log_every = self.config.run.log_every
             games = min(self.config.run.games, -(-done.games // log_every) * log_every)
+            own = self.config.learning.optimiser
             raise _Diverged(
                 f"diverged: weights grow without bound after {games:,} games; "
                 f"expected a smaller learning.alpha than {self.config.learning.rule.alpha:g}"
+                + ("" if own in RULES else f", or changes that stay finite from the learning rule {own}")
             )
         return seconds
 

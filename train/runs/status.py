@@ -130,18 +130,8 @@ def _is_run(path: Path) -> bool:
 # ---------------------------------------------------------------------------------------------
 
 _HEADER = (
-    "run",
-    "state",
-    "games",
-    "games/s",
-    "Elo",
-    "won against",
-    "board",
-    "features",
-    "started (UTC)",
-    "tags",
-    "note",
-)
+    "run", "state", "games", "games/s", "Elo", "won against", "board", "features", "started (UTC)", "tags", "note",
+)  # fmt: skip
 
 
 def table(runs: list[RunInfo], top: str | Path) -> str:

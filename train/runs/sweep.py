@@ -46,7 +46,7 @@ from rlgo.features.weights import Weights
 from train import console
 from train.arena.openings import find_openings
 from train.arena.rating_scale import SCALE
-from train.config import Config, SweepConfig, apply_overrides, base_of, canonical_key, change, flat, load_config, read_toml
+from train.config import Config, SweepConfig, base_of, canonical_key, change, flat, load_config, read_toml
 from train.console import command, message
 from train.runs.evaluate import CurvePoint, rate_runs, weights_of_run
 from train.runs.fleet import FAILED, RunSpec, RunStatus, check_folders, jobs_for, run_name, train_all
@@ -102,8 +102,7 @@ def read_sweep(path: str | Path, out: str | None = None, overrides: Sequence[str
     RlgoError : with the file, the key and what was expected.
     """
     file = config_path(path, "sweeps")
-    data = read_toml(file)
-    apply_overrides(data, overrides)
+    data = read_toml(file, overrides)
     table = data.pop("sweep", None)
     if not isinstance(table, dict):
         raise RlgoError(f"{file}: expected a table [sweep], as `rlgo configs sweeps/step_size` shows")
