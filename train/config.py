@@ -356,6 +356,10 @@ def load_config(path: str | Path, overrides: str | Iterable[str] = ()) -> Config
     Raises
     ------
     RlgoError : naming the file (or ``--set``), the key, the value and what was expected.
+
+    >>> from train import load_config
+    >>> load_config("quick", "run.games=5_000").run.games
+    5000
     """
     file = config_path(path)
     data = read_toml(file)

@@ -128,7 +128,7 @@ def find_player(name: str) -> type[Keys]:
         return python_keys(name)
     if name in _GONE:
         raise RlgoError(f"player {name} is gone: {_GONE[name]}")
-    first, *rest = name.split()
+    first, *rest = name.split() or [name]
     if rest and first.rstrip(",") in PLAYERS:
         raise RlgoError(f"player {name}: expected no spaces: did you mean {','.join([first.rstrip(','), *rest])}?")
     hint = nearest(name, PLAYERS, f"expected {', '.join(PLAYERS)}, MODULE:CLASS, gtp:COMMAND or FILE.toml")

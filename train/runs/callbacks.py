@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from train.runs.run import Run
+from typing import Any
 
 
 class Callback:
@@ -21,10 +18,10 @@ class Callback:
     ...         return run.elo < 1_000
     """
 
-    def on_training_start(self, run: Run) -> None:
+    def on_training_start(self, run: Any) -> None:
         """Follow the start of the run, before its first game."""
 
-    def on_step(self, run: Run) -> bool | None:  # noqa: ARG002 - for those who override it
+    def on_step(self, run: Any) -> bool | None:  # noqa: ARG002 - for those who override it
         """Follow each pause of the run, after its logs, measurements and checkpoint.
 
         The run pauses every `run.log_every` and `run.eval_every` games, and at checkpoints. False ends it: it is saved
@@ -32,5 +29,5 @@ class Callback:
         """
         return True
 
-    def on_training_end(self, run: Run) -> None:
+    def on_training_end(self, run: Any) -> None:
         """Follow the end of the run, once its weights are written."""
