@@ -12,6 +12,7 @@ import re
 import signal
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -78,16 +79,14 @@ def connect(cluster: str, workers: int, n_weights: int = 0, setting: str = "") -
         store = 128 * _MEBI + workers * bytes_per_worker
         options |= {"num_cpus": workers, "include_dashboard": False, "object_store_memory": store}
     else:
-        _check_reachable(setting, os.environ.get("RAY_ADDRESS", "") if cluster == "auto" else cluster)
+        _check_reachable(setting, _address_of_auto(setting) if cluster == "auto" else cluster)
     try:
         # Ray's workers search the current folder first, where a user's train.py would hide ours.
         with _quiet_stderr(), _own_sigterm(), contextlib.chdir(Path(__file__).resolve().parents[1]):
             ray.init(**options)
     except ray.exceptions.AuthenticationError as error:
         raise RlgoError(f"{setting}: {short_error(error)}: expected {_AUTHENTICATION}") from None
-    except ConnectionError as error:
-        if "Could not find any running" in str(error):
-            raise RlgoError(f"{setting}: Ray is not running on this machine: expected `ray start` first") from None
+    except ConnectionError:
         raise RlgoError(f"{setting}: connection refused: expected a port of Ray's, and {_AUTHENTICATION}") from None
     except Exception as error:  # anything else Ray finds wrong: versions, addresses, permissions
         raise RlgoError(f"{setting}: {' '.join(str(error).split())}") from None
@@ -126,10 +125,18 @@ def _import_ray(setting: str, is_remote: bool) -> Any:
     return ray
 
 
+def _address_of_auto(setting: str) -> str:
+    """Return the head of this machine's cluster, as `ray start` notes it. Ray itself would try others for minutes."""
+    noted = Path(os.environ.get("RAY_TMPDIR") or ("/tmp" if sys.platform == "darwin" else tempfile.gettempdir()))
+    noted = noted / "ray" / "ray_current_cluster"
+    address = os.environ.get("RAY_ADDRESS") or (noted.read_text("utf-8").strip() if noted.is_file() else "")
+    if not address:
+        raise RlgoError(f"{setting}: Ray is not running on this machine: expected `ray start` first, or RAY_ADDRESS")
+    return address
+
+
 def _check_reachable(setting: str, address: str) -> None:
     """Raise RlgoError if nothing listens at `address`. Ray itself would keep trying for 15 minutes."""
-    if not address:
-        return
     url = urlsplit(address if "://" in address else f"ray://{address}")
     try:
         socket.create_connection((url.hostname or "", url.port or 0), _CONNECT_SECONDS).close()

@@ -37,7 +37,7 @@ from rlgo.go.board import (
     play_stone,
 )
 from rlgo.go.coords import Place, color_of, handicap_points, max_fixed_handicap, point_of, to_vertex
-from rlgo.go.draw import board_svg
+from rlgo.go.draw import board_svg, board_text, colors_of
 from rlgo.go.rules import zobrist
 
 COLOR_NAMES = {BLACK: "Black", WHITE: "White"}
@@ -142,9 +142,16 @@ class Game:
         self.board: np.record = self._boards[0]
 
     def __repr__(self) -> str:
+        return f"<Game {self._summary()}>"
+
+    def __str__(self) -> str:
+        """Draw the board, as GTP's showboard prints it: X is Black, and the last move is in parentheses."""
+        return f"{board_text(self.board, self.last_move)}\n{self._summary()}"
+
+    def _summary(self) -> str:
         n = len(self.moves)
         state = self.result if self.is_over() else f"{COLOR_NAMES[self.to_play]} to play"
-        return f"<Game {self.size}x{self.size}, komi {self.komi:g}, {n} move{'s' * (n != 1)}, {state}>"
+        return f"{self.size}x{self.size}, komi {self.komi:g}, {n} move{'s' * (n != 1)}, {state}"
 
     def _repr_svg_(self) -> str:
         """Show the position in a notebook."""
@@ -324,6 +331,20 @@ class Game:
         return [p for p, after in moves if after not in self._seen and (allowed is None or p in allowed)]
 
     # --- stones ---
+
+    def array(self) -> np.ndarray:
+        """Return the stones, int8[size, size]: EMPTY 0, BLACK 1 and WHITE 2 at [row, col], both from 0 at A1.
+
+        Row 0 is the lowest row of the board, so ``array()[::-1]`` reads as the board is drawn.
+
+        >>> import rlgo
+        >>> game = rlgo.Game(5)
+        >>> game.play("B1")
+        >>> game.play("E5")
+        >>> game.array()[0].tolist(), game.array()[4].tolist()
+        ([0, 1, 0, 0, 0], [0, 0, 0, 0, 2])
+        """
+        return colors_of(self.board).astype(np.int8)
 
     def stones(self, color: int | str) -> list[int]:
         """List the points where a colour has stones, ascending."""

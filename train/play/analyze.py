@@ -12,7 +12,7 @@ import numpy as np
 
 from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
-from rlgo.features.weights import Weights, show
+from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK
 from rlgo.go.coords import from_row_col, to_vertex
 from rlgo.go.draw import board_text, values_text
@@ -103,7 +103,7 @@ class Analysis:
             mark = self.move if self.move != RESIGN else None
             parts.append(f"{here}\n\n{values_text(game.board, values, mark, unicode)}")
         if self.memory is not None and top:
-            parts.append(f"What the search has learned, strongest shapes first\n\n{show(self.memory, top, unicode)}")
+            parts.append(f"What the search has learned, strongest shapes first\n\n{self.memory.show(top, unicode)}")
         return "\n\n".join(parts)
 
     def name_of(self, move: int) -> str:

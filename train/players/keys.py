@@ -72,12 +72,14 @@ class Keys(Section):
     limits : keys that end a search. If `seconds` is given, limits that are not given do not apply
     by_size : by board size, values that replace the defaults there
     own : keys that are not handed on to the player that stands in, see `stand_in`
+    no_keys : arguments of a player in Python that are no keys, with the reason
     levels : by level of the key `strength`, the values that it stands for; not to be set beside it, nor `limits`
     """
 
     name: ClassVar[str] = ""
     limits: ClassVar[tuple[str, ...]] = ()
     by_size: ClassVar[dict[int, dict[str, Any]]] = {}
+    no_keys: ClassVar[dict[str, str]] = {}
     levels: ClassVar[dict[int, dict[str, Any]]] = {}
     own: ClassVar[tuple[str, ...]] = ()
 

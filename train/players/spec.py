@@ -128,6 +128,9 @@ def find_player(name: str) -> type[Keys]:
         return python_keys(name)
     if name in _GONE:
         raise RlgoError(f"player {name} is gone: {_GONE[name]}")
+    first, *rest = name.split() or [name]
+    if rest and first.rstrip(",") in PLAYERS:
+        raise RlgoError(f"player {name}: expected no spaces: did you mean {','.join([first.rstrip(','), *rest])}?")
     hint = nearest(name, PLAYERS, f"expected {', '.join(PLAYERS)}, MODULE:CLASS, gtp:COMMAND or FILE.toml")
     raise RlgoError(f"unknown player {name or repr(name)}; {hint}")
 
@@ -154,6 +157,8 @@ def _field(key: str, name: str) -> str:
     kind = find_player(name)
     field = kind.aliases().get(key, key)
     if field not in kind.all_keys():
+        if field in kind.no_keys:
+            raise RlgoError(f"player {name}: {key}: {kind.no_keys[field]}")
         if field in _GONE:
             raise RlgoError(f"player {name}: {key} is gone: {_GONE[field]}")
         raise RlgoError(f"player {name}: {unknown_key(key, kind.all_keys(), aliases=kind.aliases())}")

@@ -102,6 +102,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["compile", "random", "rndom"], "unknown player rndom; "),
         (["play", "--size", "9", "--quiet"], "play --quiet is gone: "),
         (["cgos", "--config", "x"], "cgos is gone: the server's own client runs `rlgo gtp --all-alive`"),
+        (["experiment", "run", "x", "--openings", "y"], "experiment run --openings is gone: --set experiment.openings"),
         (["experiment", "run", "x", "--add"], "experiment run --add is gone: games that the results count are always"),
         (["--verson"], "no such option: --verson"),
         (["train", "--sett", "a.b=1"], "no such option: --sett"),

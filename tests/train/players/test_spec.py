@@ -144,6 +144,8 @@ def test_what_is_no_spec_and_no_size(spec, size, message):
         ("mc_rave,patterns=none.npz", "patterns = none.npz: not used with heuristic = none"),
         ("alphabeta,depth=40", "player alphabeta: depth = 40: expected an integer from 1 to 39"),
         ("two_phase,depth=none", "expected a depth, or seconds, or both"),
+        ("dyna2 sims=10", "player dyna2 sims=10: expected no spaces: did you mean dyna2,sims=10?"),
+        ("dyna2, sims=10 lambda=0", 'player dyna2: sims = "10 lambda=0": expected an integer'),
         ("nowhere.toml", "nowhere.toml: no such config file; shipped configs: alphabeta, dyna2"),
     ],
 )

@@ -15,7 +15,7 @@ from rlgo.features.weights import load_weights
 from train.runs import history
 from train.runs.folder import RunFolder
 from train.runs.history import RunHistory
-from train.runs.run import train
+from train.runs.run import run as train
 from train.runs.status import run_folders
 
 

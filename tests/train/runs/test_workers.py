@@ -33,7 +33,8 @@ from train.arena.referee import GameRules
 from train.config import to_toml
 from train.ray_cluster import connect
 from train.runs import workers as cluster
-from train.runs.run import resume, train
+from train.runs.run import resume
+from train.runs.run import run as train
 from train.runs.workers import RayLearner
 
 pytestmark = [
