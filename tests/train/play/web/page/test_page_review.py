@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_tools import begin, cell, click, open_text, show, wait_for_moves
+from page_tools import begin, cell, click, open_search, open_text, show, wait_for_moves
 from sgfmill import sgf
 from three_games import GAMES
 
@@ -25,6 +25,7 @@ def reviewed(page, text: str, sims: int = 40) -> None:
     open_text(page, text)
     wait_for_moves(page, r"\d+/\d+")
     show(page, "review")
+    open_search(page)
     page.get_by_label("of", exact=True).select_option("simulations")
     page.get_by_label("For each position").fill(str(sims))
     page.get_by_label("For each position").blur()
