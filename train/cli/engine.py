@@ -120,6 +120,10 @@ _SgfFolders = Annotated[
     list[Path] | None,
     option("--sgf", "Game records that the page may open; it saves to the first folder.", metavar="DIR"),
 ]
+_TokenFile = Annotated[
+    Path | None,
+    option("--token-file", "Keep the token here, so that open pages connect again after a restart.", metavar="FILE"),
+]
 
 
 @app.command("web")
@@ -135,6 +139,7 @@ def web(
     runs: _Runs = None,
     weights: _WeightFolders = None,
     sgf: _SgfFolders = None,
+    token_file: _TokenFile = None,
 ) -> None:
     """Play, watch searches and see what they learn, in a browser.
 
@@ -155,7 +160,8 @@ def web(
         weights=tuple(weights or ()),
         sgf=tuple(sgf or ()),
     )
-    serve(options, port, runs=None if runs is None else RunHistory(runs), opens_browser=not no_browser)
+    history = None if runs is None else RunHistory(runs)
+    serve(options, port, runs=history, token_file=token_file, opens_browser=not no_browser)
 
 
 # ---------------------------------------------------------------------------------------------

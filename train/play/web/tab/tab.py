@@ -98,7 +98,7 @@ class Tab:
         }
 
     def open(self) -> None:
-        """Greet the tab, begin its first game, and make the engine in advance."""
+        """Greet the tab, and begin its first game."""
         options = self._options
         hello = {
             "type": "hello",
@@ -115,7 +115,7 @@ class Tab:
         self._send(json.dumps({"type": "state", "role": "game", "doing": "preparing"}), None)  # the rules may compile
         with self._lock:
             self._begin(Record.of(Game(options.size, options.komi), is_own=True), {BLACK: HUMAN, WHITE: options.player})
-            self._searches.prepare("white", options.player, self.game.game, game_number=self._games)
+        self._send(json.dumps({"type": "state", "role": "game", "doing": "idle"}), None)
 
     def handle(self, request: ask.AnyRequest) -> Answer:
         """Answer a request. RlgoError if that is impossible; then nothing has changed."""
@@ -159,6 +159,7 @@ class Tab:
             record.is_own = not names_players if request.is_own is None else request.is_own
         seats = {BLACK: black, WHITE: white}
         self._begin(record, seats, time_settings=settings, timed=request.timed, paused=request.paused)
+        self._prepare()
 
     def _load(self, request: ask.Load) -> Answer | None:
         if (request.sgf is None) == (request.file is None):
@@ -189,6 +190,15 @@ class Tab:
         self._check_seats(self.game.game, *seats.values())
         self.game.seats = seats
         self._changed()
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make engines that move later in advance, so that their first moves need not wait for a compiler."""
+        game = self.game
+        settings: dict[str, Any] = {"game_number": self._games, "time_settings": game.time_settings}
+        for color, seat in game.seats.items():
+            if seat != HUMAN and not (game.is_engine_turn() and color == game.game.to_play):
+                self._searches.prepare(NAMES[color], seat, game.game, **settings)
 
     def _check_seats(self, game: Game, *specs: str) -> None:
         for spec in specs:
@@ -284,7 +294,9 @@ class Tab:
     def _search(self, request: ask.Search) -> None:
         spec, shown = request.player or self._options.player, self.game.shown()
         self._shared.specs.check(spec, shown.size)
-        self._searches.start(request.role, spec, shown, seconds=request.seconds, game_number=self._games)
+        # What is compared begins anew each time: no side has simulations of an earlier search.
+        number = self._games if request.role == "analysis" else -self._searches.n
+        self._searches.start(request.role, spec, shown, seconds=request.seconds, game_number=number)
 
     def _stop(self, request: ask.Stop) -> None:
         if request.role in (None, "review") and self._review is not None and self._review.is_running:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from page_tools import begin, cell, click, open_text, show, wait_for_moves
+from page_tools import begin, cell, click, open_search, open_text, show, wait_for_moves
 
 
 def test_sgf_round_trip(page, tmp_path):
@@ -111,6 +111,7 @@ def test_a_review_in_the_background(page):
     open_text(page, "(;SZ[5]KM[0.5];B[cc];W[cb];B[aa];W[dc];B[ea])")
     wait_for_moves(page, "5/5")
     show(page, "review")
+    open_search(page)
     page.get_by_label("of", exact=True).select_option("simulations")
     page.get_by_label("For each position").fill("1000000")
     page.get_by_label("For each position").blur()

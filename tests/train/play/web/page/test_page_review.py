@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_tools import begin, cell, click, open_text, show, wait_for_moves
+from page_tools import begin, cell, click, open_search, open_text, show, wait_for_moves
 from sgfmill import sgf
 from three_games import GAMES
 
@@ -25,6 +25,7 @@ def reviewed(page, text: str, sims: int = 40) -> None:
     open_text(page, text)
     wait_for_moves(page, r"\d+/\d+")
     show(page, "review")
+    open_search(page)
     page.get_by_label("of", exact=True).select_option("simulations")
     page.get_by_label("For each position").fill(str(sims))
     page.get_by_label("For each position").blur()
@@ -114,7 +115,7 @@ def test_a_variation_is_evaluated_and_the_main_line_stays_in_sight(page):
     click(page, "B2")
     wait_for_moves(page, "2/2")
     curve = page.get_by_role("region", name="Review").locator("figcaption .key")
-    curve.get_by_text(re.compile(r"in the variation\s*\d+ %")).wait_for()
+    curve.get_by_text(re.compile(r"in the variation\s*[\d.]+ %")).wait_for()
     page.locator("dt", has_text="Move").locator("+ dd", has_text="2 B2").wait_for()
     assert rows(page).all_inner_texts() == before
     rows(page).first.locator("td").nth(1).click()
@@ -265,7 +266,7 @@ def test_a_reviewed_game_keeps_all_that_it_had(page, tmp_path, text):
     page.keyboard.press("Home")
     click(page, "K10")  # a variation
     wait_for_moves(page, "1/1")
-    page.get_by_text(re.compile(r"in the variation\s*\d+ %")).wait_for()
+    page.get_by_text(re.compile(r"in the variation\s*[\d.]+ %")).wait_for()
     after = sgf.Sgf_game.from_string(saved(page, tmp_path)).get_root()
     assert after[-1].get_move()[1] == (9, 9)
     after[-1].delete()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 
-from page_tools import begin, cell, click, show, wait_for_moves
+from page_tools import begin, cell, click, open_search, show, wait_for_moves
 
 
 def test_watch_view_during_a_search(page):
     begin(page, white="human")
     show(page, "watch")
-    search = page.get_by_role("region", name="Search", exact=True)
+    search = page.locator(".search-bar")
+    open_search(page)
     search.get_by_label("Player", exact=True).select_option("mc_rave")
     search.get_by_label("Seconds").fill("120")  # until it is stopped
     search.get_by_role("button", name="Search").click()
+    page.get_by_label("Details").check()
     rows = page.get_by_role("region", name="Candidates, best first").locator("tbody tr")
     rows.nth(5).wait_for()
     search.get_by_role("button", name="Stop").wait_for()  # still running
@@ -23,7 +25,10 @@ def test_watch_view_during_a_search(page):
     assert "best:" in page.locator(".legend").inner_text()
     page.get_by_label("All moves").check()
     page.locator(".board .disc").nth(23).wait_for()  # all that are legal and not silly
-    assert "Black\N{RIGHT SINGLE QUOTATION MARK}s chance" in search.inner_text()
+    assert (
+        "Black\N{RIGHT SINGLE QUOTATION MARK}s chance"
+        in page.get_by_role("region", name="Search", exact=True).inner_text()
+    )
     assert "P(Black wins)" not in page.locator("main").inner_text()
     search.get_by_role("button", name="Stop").click()
     slider = page.get_by_label("Moment of the search")
@@ -42,7 +47,9 @@ def test_watch_view_during_a_search(page):
     assert head.get_attribute("aria-sort") == "descending"
     numbers = [
         int(text.replace(",", ""))
-        for text in rows.locator("td:nth-child(7)").all_inner_texts()
+        for text in rows.locator(
+            f"td:nth-child({page.locator('th').all_inner_texts().index('N~') + 1})"
+        ).all_inner_texts()
         if text != "\N{EN DASH}"
     ]
     assert numbers == sorted(numbers, reverse=True)

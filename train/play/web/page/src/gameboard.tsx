@@ -1,33 +1,37 @@
 // The board of the game as all views show it, and what can be switched on over it.
 
-import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { Board, type BoardProps, type Ghost, type Mark } from "./board";
 import { Select } from "./controls";
 import { BLACK, fromSgf, fromVertex, otherName, toColor, toVertex, type ColorName } from "./go";
+import { kept } from "./kept";
 import { lineSteps, paintOf } from "./losses";
 import { OwnershipSwitch, shownOwners } from "./ownership";
-import { game } from "./server";
+import { game, hello } from "./server";
 import * as table from "./table";
+import { variationMarks } from "./variations";
 
-const KEY = "rlgo-on-stones";
-const onStones = signal(localStorage.getItem(KEY) ?? "");
+const onStones = kept("on-stones", "", localStorage);
 
-export function GameBoard(props: Partial<BoardProps>): JSX.Element {
-  const now = game.value;
-  const size = now?.size ?? 9;
+/** Whatever is given replaces what the game has; the stone of the one to play makes way for ghosts. */
+export function GameBoard({ marks = variationMarks(), ...props }: Partial<BoardProps>): JSX.Element {
+  const size = game.value?.size ?? hello.value?.size ?? 9;
+  const score = table.score.value;
   return (
     <Board
       size={size}
       stones={table.stones.value}
       label={table.boardLabel()}
       last={table.lastPoint.value}
-      turn={table.turn.value}
-      owners={shownOwners()}
+      turn={props.ghosts?.length || table.isEngineTurn() ? 0 : table.turn.value}
+      owners={score?.ownership.flat() ?? shownOwners()}
+      dead={score ? new Set(score.dead.flat().map((vertex) => fromVertex(vertex, size))) : undefined}
+      note={table.remark()}
       onPoint={(point) => void table.playMove(toVertex(point, size))}
+      onStep={table.step}
       {...props}
-      drawn={now?.marks}
-      marks={[...(props.ghosts?.length ? [] : stoneMarks()), ...(props.marks ?? [])]}
+      drawn={game.value?.marks}
+      marks={[...(props.ghosts?.length ? [] : stoneMarks()), ...marks]}
     />
   );
 }
@@ -78,7 +82,7 @@ export function BoardBar({ children }: { children?: ComponentChildren }): JSX.El
           ["numbers", "move numbers"],
           ["losses", "losses"],
         ]}
-        onChange={(kind) => localStorage.setItem(KEY, (onStones.value = kind))}
+        onChange={(kind) => (onStones.value = kind)}
       />
     </div>
   );

@@ -4,33 +4,39 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { Chart } from "./chart";
-import { Button, Fact, Icon, percent } from "./controls";
+import { Button, Fact, Icon, perCent } from "./controls";
 import { BoardBar, GameBoard } from "./gameboard";
 import { capital, fromVertex, NO_POINT } from "./go";
 import { Info } from "./info";
 import { Navigation } from "./navigation";
 import { showError } from "./notices";
 import { NewGame, openNewGame } from "./newgame";
-import { scoreText, shownOwners } from "./ownership";
+import { scoreText } from "./ownership";
 import { Seat, seatText } from "./seat";
 import { doing, game, hello } from "./server";
 import * as table from "./table";
 import type { Stones } from "./types";
-import { variationMarks, Variations } from "./variations";
+import { Variations } from "./variations";
 import { show } from "./views";
 
 export function PlayView(): JSX.Element {
   const now = game.value;
   return (
     <div class="view board-first">
-      <PlayBoard />
+      <GameBoard />
       <div class="stack">
         <section class="card" aria-label="Players">
           <Seat color="black" />
           <Seat color="white" />
-          <p class="result" role="status">
-            {now?.is_over && now.at === now.moves.length ? capital(table.describeResult(now.result)) : statusText()}
-          </p>
+          <div class="row spread">
+            <p class="result" role="status">
+              {now?.is_over && now.at === now.moves.length ? capital(table.describeResult(now.result)) : statusText()}
+            </p>
+            <Button onClick={openNewGame} shortcut="n" primary>
+              New game
+            </Button>
+          </div>
+          {doing.value.game === "preparing" && <p class="muted">The engine is being prepared; the first time can take a minute …</p>}
         </section>
         <section class="card" aria-label="Moves">
           <Navigation />
@@ -62,9 +68,6 @@ export function PlayView(): JSX.Element {
         <ScoreCard />
         <section class="card" aria-label="Game">
           <div class="row buttons even">
-            <Button onClick={openNewGame} shortcut="n" primary>
-              New game
-            </Button>
             <OpenButton />
             <Button onClick={table.saveSgf} shortcut="w">
               Save SGF
@@ -85,20 +88,6 @@ export function PlayView(): JSX.Element {
   );
 }
 
-/** The board, where people play. */
-function PlayBoard(): JSX.Element {
-  const score = table.score.value;
-  const dead = score?.dead.flat().map((vertex) => fromVertex(vertex, game.value?.size ?? 9));
-  return (
-    <GameBoard
-      turn={table.isHumanTurn.value ? table.turn.value : 0}
-      marks={variationMarks()}
-      owners={score?.ownership.flat() ?? shownOwners()}
-      dead={dead && new Set(dead)}
-    />
-  );
-}
-
 /** How many stones stood on the board before the first move: of a handicap, or of a position. */
 function placedText({ black, white }: Stones): string {
   const count = black.length + white.length;
@@ -108,9 +97,7 @@ function placedText({ black, white }: Stones): string {
 function statusText(): string {
   const now = game.value;
   if (!now) return "Connecting …";
-  const engine = doing.value.game;
-  if (engine === "preparing" && !table.isHumanTurn.value) return "Preparing the engine; the first time can take a minute …";
-  if (engine === "searching") return `${capital(now.to_play)} is thinking …`;
+  if (doing.value.game === "searching") return `${capital(now.to_play)} is thinking …`;
   if (now.at < now.moves.length) return `After move ${now.at} of ${now.moves.length}`;
   return `${capital(now.to_play)} to play${now.paused ? " (paused)" : ""}`;
 }
@@ -179,7 +166,7 @@ function ScoreCard(): JSX.Element | null {
           <Fact name="Dead stones" value={String(score.dead.flat().length)} />
         </dl>
       )}
-      <p class="muted">Squares show who {isFinal ? "owns" : "will own"} a point, by playouts: the stronger, the surer. Crossed stones count as dead.</p>
+      <p class="muted">The shading shows who {isFinal ? "owns" : "will own"} a point, by playouts: the stronger, the surer. Crossed stones count as dead.</p>
     </section>
   );
 }
@@ -189,7 +176,7 @@ function Chances(): JSX.Element | null {
   const seats = game.value?.seats;
   const lines = (["black", "white"] as const).map((color) => ({
     name: `${seats?.[color] && seats[color] !== "human" ? seatText(seats[color]) : "engine"}, ${capital(color)}`,
-    points: [...table.chances.value[color]].sort(([a], [b]) => a - b),
+    points: [...table.chances.value[color]].sort(([a], [b]) => a - b) as [number, number][],
   }));
   const known = lines.filter(({ points }) => points.length > 1);
   if (!known.length) return null;
@@ -202,7 +189,7 @@ function Chances(): JSX.Element | null {
         xLabel="moves"
         height={150}
         range={[0, 1]}
-        format={(y) => `${percent(y, 0)} %`}
+        format={perCent}
         at={game.value?.at}
         onPick={(x) => table.goTo(Math.round(x))}
       />

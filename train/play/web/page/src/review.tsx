@@ -4,13 +4,15 @@ import { computed, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { Annotate, begun, markPoint, tool } from "./annotate";
 import { Chart } from "./chart";
-import { Button, type Column, Fact, NumberField, percent, Segments, Select, Table } from "./controls";
+import { type Column, Fact, NumberField, percent, perCent, SearchBar, Segments, Select, Table } from "./controls";
 import { BoardBar, GameBoard, ghostsOf } from "./gameboard";
 import { capital, fromVertex, toVertex, type ColorName } from "./go";
 import { Info } from "./info";
 import { lineKnown, lineSteps, mainSteps, paintOf, type Step } from "./losses";
 import { Navigation } from "./navigation";
+import { kept } from "./kept";
 import { PlayerField, withLimit, type Limit } from "./players";
+import { seatText } from "./seat";
 import { game, hello, review } from "./server";
 import * as table from "./table";
 import { Tree } from "./tree";
@@ -21,9 +23,9 @@ const TURN = 0.1; // as in train/play/curve.py
 const WORST = 5; // moves of each colour that are always listed
 const LINE_MS = 500; // between two moves of a line that is played
 
-const player = signal("");
-const limit = signal<Limit>("seconds");
-const amount = signal(1);
+const player = kept("review-player", "");
+const limit = kept<Limit>("review-limit", "seconds");
+const amount = kept("review-amount", 1);
 const side = signal<ColorName | "both">("both");
 const played = signal({ number: 0, moves: 0 }); // of the better line of a move: how many of its moves are on the board
 
@@ -90,6 +92,7 @@ export function ReviewView(): JSX.Element {
     <div class="view board-first">
       <div class="stack">
         <ReviewBoard />
+        <Setup />
         <Navigation />
         <BoardBar />
         <Tree />
@@ -98,7 +101,6 @@ export function ReviewView(): JSX.Element {
       </div>
       <div class="stack">
         <section class="card" aria-label="Review">
-          <Setup />
           <Progress />
           <ThisMove />
           <Curve />
@@ -116,9 +118,14 @@ export function ReviewView(): JSX.Element {
 function Setup(): JSX.Element {
   const most = hello.value?.limits.seconds ?? 60;
   return (
-    <>
+    <SearchBar
+      button={review.value && runs(review.value) ? "Stop" : "Review"}
+      onClick={toggleReview}
+      disabled={!game.value?.moves.length}
+      text={`${seatText(player.value)}, ${amount.value} ${limit.value === "seconds" ? "s" : limit.value} a position`}
+    >
       <PlayerField label="Reviewer" value={player.value} onChange={(spec) => (player.value = spec)} />
-      <div class="setup limits">
+      <div class="fields two">
         <NumberField
           label="For each position"
           value={amount.value}
@@ -139,11 +146,8 @@ function Setup(): JSX.Element {
             amount.value = kind === "seconds" ? 1 : 3000;
           }}
         />
-        <Button onClick={toggleReview} shortcut="Space" primary disabled={!game.value?.moves.length}>
-          {review.value && runs(review.value) ? "Stop" : "Review"}
-        </Button>
       </div>
-    </>
+    </SearchBar>
   );
 }
 
@@ -203,7 +207,7 @@ function Curve(): JSX.Element {
       xLabel="moves"
       height={170}
       range={[0, 1]}
-      format={(y) => `${percent(y, 0)} %`}
+      format={perCent}
       at={game.value?.at}
       onPick={(x) => table.goTo(Math.round(x))}
     />
@@ -224,7 +228,7 @@ function ReviewBoard(): JSX.Element {
   }
   return (
     <GameBoard
-      turn={step || tool.value ? 0 : table.turn.value}
+      {...(step || tool.value ? { turn: 0 as const } : {})}
       marks={step ? [] : marks}
       ghosts={step && ghostsOf(step.line.slice(0, played.value.moves), step.color, size)}
       selected={begun.value ?? undefined}

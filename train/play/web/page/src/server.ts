@@ -1,6 +1,8 @@
 // The connection to the server: one WebSocket for the game and its searches, and a few HTTP requests.
 
 import { batch, signal } from "@preact/signals";
+import { kept } from "./kept";
+import { atLevel } from "./level";
 import type { Doing, Frames, Game, Hello, Ownership, Review, Role, Score, Search, State, Tree } from "./types";
 
 export const isConnected = signal(false);
@@ -11,7 +13,7 @@ export const searches = signal<Partial<Record<Role, Search>>>({});
 export const tree = signal<Tree | null>(null);
 export const review = signal<Review | null>(null);
 export const ownership = signal<Ownership | null>(null);
-export const wantsOwnership = signal(sessionStorage.getItem("ownership") === "on");
+export const wantsOwnership = kept("ownership", false);
 
 const IDLE: Record<Role, Doing> = { game: "idle", analysis: "idle", a: "idle", b: "idle", review: "idle" };
 export const doing = signal<Record<Role, Doing>>(IDLE);
@@ -68,7 +70,7 @@ function open(): void {
     for (const { reject } of waiting.values()) reject(new Error("The connection was lost; the page tries to get it back."));
     waiting.clear();
     if (reason) onUnasked(reason);
-    if (failures === RETRY_MS.length) onUnasked("The server may have been restarted: open the address that rlgo web printed.");
+    if (failures >= RETRY_MS.length) onUnasked("The server may have been restarted: open the address that rlgo web printed.");
     setTimeout(open, RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
   };
 }
@@ -142,7 +144,6 @@ function keepNode({ game, line }: Tree): void {
 
 export function showOwnership(on: boolean): void {
   wantsOwnership.value = on;
-  sessionStorage.setItem("ownership", on ? "on" : "off");
   if (!on) ownership.value = null;
   request("ownership", { on }).catch(() => undefined); // the next connection asks again
 }
@@ -151,7 +152,10 @@ export function showOwnership(on: boolean): void {
 async function restore(): Promise<void> {
   const stored = sessionStorage.getItem(GAME_KEY);
   const last = game.value ?? (stored ? (JSON.parse(stored) as Game) : null);
-  if (!last) return;
+  if (!last) {
+    await request("seats", { white: atLevel(hello.value!.player) }).catch((error: Error) => onUnasked(error.message));
+    return;
+  }
   skipsGame = isRestoring = true;
   try {
     await giveBack(last);
