@@ -18,7 +18,7 @@ from train.experiments.results.analysis import read_raw, scores_of
 from train.play.web.options import Limits
 from train.players import engines
 from train.players.keys import PLAYERS
-from train.players.levels import LEVELS
+from train.players.levels import LEVELS, STRENGTHS, spec_of_level
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, RESULTS = ROOT / "docs", ROOT / "results"
@@ -236,18 +236,13 @@ def test_the_table_of_all_players_names_them_all():
 
 def test_levels_are_those_that_were_measured():
     raw = json.loads((RESULTS / "strength.json").read_text("utf-8"))
-    assert {int(level): keys for level, keys in raw["levels"].items()} == LEVELS
-    counted = json.loads((RESULTS / "rlgo_level_10_fade.json").read_text("utf-8"))
-    assert counted["a"] == f"rlgo,sims={LEVELS[9]['simulations']}"
+    assert {f"{size}x{size}" for size in raw["levels"]} == {*LEVELS}
+    for size, specs in raw["levels"].items():
+        assert specs == [spec_of_level(level, int(size)) for level in STRENGTHS]
     for pair in raw["pairs"]:
         assert pair["won"] == pair["scores"].count("1"), pair["seed"]
         assert pair["games"] == len(pair["scores"].replace(" ", "")), pair["seed"]
         assert pair["forfeits"] == 0
-    text = (DOCS / "engine.md").read_text("utf-8").partition("### Levels of strength")[2].partition("\n###")[0]
-    said = re.findall(r"[Ll]evel (\d+) won ([\d,]+) of ([\d,]+) against (GNU Go level \d+)", " ".join(text.split()))
-    assert len(said) == 2
-    measured = [(pair["a"], f"{pair['won']:g}", str(pair["games"]), pair["b"]) for pair in raw["pairs"]]
-    assert {*said} <= {*measured}
 
 
 def test_generated_parts_are_fresh(monkeypatch):

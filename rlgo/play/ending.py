@@ -1,4 +1,4 @@
-"""How a session ends a game: without dead stones, by an early pass, or after cleaning up."""
+"""How a session ends a game: without dead stones, by an early pass, after cleaning up, or by resigning."""
 
 from __future__ import annotations
 
@@ -34,3 +34,18 @@ def clean_up(player: Player, game: Game) -> int:
         others = [c.move for c in player.candidates(game) if c.move != PASS and game.is_legal(c.move)]
         p = next(iter([*others, *game.sensible_moves()]), PASS)
     return p
+
+
+class Resignation:
+    """When a player gives up against a person: after some own moves in a row without hope, on a board with stones."""
+
+    HOPE, MOVES, FILLED = 0.03, 4, 1 / 6  # the chance that is hope; the share of the points that are filled
+
+    def __init__(self) -> None:
+        self._row, self._at = 0, 0  # moves in a row, which one that is taken back ends; the number of the last
+
+    def is_due(self, game: Game, chance: float) -> bool:
+        """Take the chance of the side to play, once for each of its moves; return whether it resigns."""
+        is_next = len(game.moves) == self._at + 2
+        self._row, self._at = ((self._row if is_next else 0) + 1 if chance < self.HOPE else 0), len(game.moves)
+        return self._row >= self.MOVES and game.board.n_empty <= (1 - self.FILLED) * game.size**2

@@ -194,7 +194,8 @@ def gtp(
     """Run a GTP engine on standard input and output.
 
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. For games with a clock, limit it
-    by seconds per move rather than by simulations: --player rlgo,seconds=30. --strength is for the default player.
+    by seconds per move rather than by simulations: --player rlgo,seconds=30. --strength is for the default player,
+    whose analyses are the strongest one's at every level. It resigns lost games, but not with --all-alive.
     """
     spec = chosen_player(player, strength)
     if all_alive and early_pass:
@@ -203,12 +204,13 @@ def gtp(
     if queries:
         refuse_unused(context, "with --queries", "size", "komi", "ponder", "all_alive", "early_pass", "log")
 
-        from train.players.spec import parse_spec
+        from train.players.spec import strongest
 
-        parse_spec(spec)
+        spec = strongest(spec)
         answer_queries(lambda size: _make(spec, size))
         return
     options: dict[str, Any] = {"ponders": ponder, "all_alive": all_alive, "early_pass": early_pass}
+    options["resigns"] = not all_alive  # with it, programs play each other
     with contextlib.ExitStack() as stack:
         if log:
             options["log"] = stack.enter_context(LogFile(log))
@@ -224,14 +226,16 @@ def _make(spec: str, size: int) -> GoPlayer:
 def _speak_gtp(spec: str, size: int, komi: float, options: dict[str, Any]) -> None:
     """Be a GTP engine on standard input and output; its player gets ready in the background."""
     from rlgo.play.gtp import GtpEngine, run
+    from train.players.spec import strongest
 
     player = _make(spec, size)
 
     def report(error: BaseException | None) -> None:
         message(f"rlgo: {player.name} is ready" if error is None else f"rlgo: {error}")
 
-    make = functools.partial(_make, spec)
-    engine = GtpEngine(player, size, komi, make=make, title=_title(spec), ready=report, **options)
+    make, make_analyst = functools.partial(_make, spec), functools.partial(_make, strongest(spec))
+    options |= {"make": make, "make_analyst": None if strongest(spec) == spec else make_analyst}
+    engine = GtpEngine(player, size, komi, title=_title(spec), ready=report, **options)
     try:
         run(engine)
     finally:

@@ -108,6 +108,7 @@ def _begin(session: GameSession, args: Sequence[str], stream: Stream, format_: F
 
 def report_until_over(session: GameSession, args: Sequence[str], stream: Stream, format_: Format) -> None:
     """Search without playing, and report the candidates until another command arrives."""
+    session = session.analyst
     with _begin(session, args, stream, format_) as options:
         session.analyze(_writer(session, stream, options, format_), options.every, options.color, stream.is_over)
     while not stream.is_over():  # the search is complete

@@ -199,7 +199,7 @@ def test_bad_specs(spec: str, message: str) -> None:
             "rave_bias has no effect here: it needs schedule = minimum_mse or minimum_mse_exact",
         ),
         ("mc_rave,M=20", "M has no effect here: it needs a heuristic"),
-        ("rlgo,strength=1,noise=0.2", "noise has no effect here: mc_rave_patterns plays in its place"),
+        ("rlgo,strength=1,noise=0.2", "strength cannot be combined with noise"),
         ("rlgo,network=none,c_puct=1", "c_puct has no effect here: mc_rave_patterns plays in its place"),
         ("uct,heuristic=even", "heuristic has no effect here: it needs a confidence in H (prior_n) of at least 1"),
         ("rave,heuristic=even,M=0", "heuristic has no effect here: it needs a confidence in H (prior_n) of at least 1"),

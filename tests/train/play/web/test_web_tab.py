@@ -14,15 +14,17 @@ from starlette.websockets import WebSocketDisconnect
 from web_tools import HOME, SESSION, SMALL, Endless, Page, make_client, open_page, stand_in
 
 from rlgo.features.planes import planes
-from rlgo.go.board import PASS
+from rlgo.go.board import PASS, WHITE
 from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game
 from rlgo.go.sgf import read_sgf
 from rlgo.network.architecture import KINDS
 from rlgo.play.ownership import Ownership
+from rlgo.play.player import Candidate
 from train.play.web.messages.positions import game_of
 from train.play.web.messages.requests import Position
 from train.play.web.options import Limits
+from train.play.web.tab.searches import Searches
 
 
 def engine(answers: str):
@@ -91,6 +93,49 @@ def test_an_engine_resigns(page, monkeypatch):
     assert (game["result"], game["resigned"]) == ("B+R", "white")
     game = page.do("undo")  # takes the resignation back, and the engine waits
     assert (game["is_over"], game["moves"], game["paused"]) == (False, [["black", "C3"]], True)
+
+
+class Hopeless(Scripted):
+    """Plays the first legal move, and thinks that it has lost."""
+
+    def candidates(self, game):
+        return [Candidate(self.choose(game), float(game.to_play == WHITE), 1, [])]
+
+
+def test_an_engine_resigns_a_lost_game_against_a_human(page, monkeypatch):
+    stand_in(monkeypatch, bot=lambda: Hopeless("bot", first_legal().choose))
+    page.do("new", size=5, white="bot")
+    for move in ("E5", "E4", "E3"):
+        page.ask("play", move=move)
+        assert not settled(page)["is_over"]
+    page.ask("play", move="E2")
+    assert settled(page)["result"] == "B+R"
+    page.ask("new", size=5, black="bot", white="bot")  # not against each other
+    page.until("game", lambda g: len(g["moves"]) > 10 and not g["is_over"])
+
+
+def test_a_game_in_which_an_engine_moved_for_a_human_counts_for_no_level(page, monkeypatch):
+    stand_in(monkeypatch, bot=first_legal)
+    assert not page.do("new", size=5, white="bot")["is_helped"]
+    page.ask("play", move="C3")
+    assert not settled(page)["is_helped"]
+    page.ask("genmove")
+    assert page.until("game", lambda g: len(g["moves"]) == 4)["is_helped"]
+    assert page.do("undo")["is_helped"]
+    assert not page.do("new", size=5, white="bot")["is_helped"]
+
+
+def test_the_strongest_player_analyses(page, monkeypatch):
+    """A level plays as it is, and says what it thinks where its searches are watched."""
+    started = []
+    monkeypatch.setattr(Searches, "start", lambda _, key, spec, *__, **___: started.append((key, spec)))
+    page.do("new", size=9, white="rlgo,strength=2", black="rlgo,strength=1", paused=True)
+    for role in ("analysis", "a"):
+        page.ask("search", role=role, player="rlgo,strength=2")
+    page.ask("review", player="rlgo,strength=2", seconds=1)
+    page.ask("genmove")
+    page.do("pause")
+    assert started == [("analysis", "rlgo"), ("a", "rlgo,strength=2"), ("review", "rlgo"), ("black", "rlgo,strength=1")]
 
 
 def test_a_human_resigns(page):

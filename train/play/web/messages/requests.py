@@ -201,7 +201,7 @@ class Search(Request):
 
     type: Literal["search"]
     role: LookRole = "analysis"
-    player: PlayerSpec | None = None  # by default the server's player
+    player: PlayerSpec | None = None  # by default the server's; an analysis is not by a level, but the strongest
     seconds: Seconds | None = None
 
 

@@ -53,6 +53,7 @@ class Job:
     number: int  # number of the search within its tab
     played: int | None = None  # for a review: the move played there, which is compared with the best
     plays: bool = False  # whether to play a move on the clock, rather than analyse
+    resigns: bool = False  # whether to give up a lost game
     seconds: float | None = None  # limit of the search
     game_number: int = 0  # a player forgets the last game when it changes
     time_settings: TimeSettings | None = None  # of the game
@@ -180,7 +181,7 @@ class Searcher:
         watch.is_on, watch.so_far = self.role != "review", self._listener.so_far
         self.last = watch
         self._listener.state_changed("searching")
-        session.stop, more = self._stop_of(job, watch), {}
+        session.stop, session.resigns, more = self._stop_of(job, watch), job.resigns, {}
         if self.role == "review":
             session.player.limit = self._seconds_of(job)
             opinion = opinion_of(session.game, session.player, job.played)

@@ -38,6 +38,7 @@ class TabGame:
     ----------
     game : the game along the record's line
     at : moves of the position shown
+    is_helped : whether an engine has moved for a human: the result says nothing about a level of strength
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class TabGame:
         paused: bool = False,
     ) -> None:
         self.record, self.game, self.at = record, record.game, len(record.game.moves)
-        self.seats, self.paused = dict(seats), paused
+        self.seats, self.paused, self.is_helped = dict(seats), paused, False
         self.time_settings, self._timed = time_settings, timed
         self._changing = changing
         self._times = HumanTimes(time_settings if timed == "both" else None, lost_on_time)
@@ -213,6 +214,7 @@ class TabGame:
             "time": None if self.time_settings is None else str(self.time_settings),
             "timed": self._timed,
             "paused": self.paused,
+            "is_helped": self.is_helped,
             "is_own": record.is_own,
             "lost": record.lost,
             "info": {} if record.is_own else record.info(),

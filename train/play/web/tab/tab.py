@@ -36,6 +36,7 @@ from train.play.web.searching.searcher import Job, Shared
 from train.play.web.tab.game import TabGame
 from train.play.web.tab.review import Review, describe_review
 from train.play.web.tab.searches import Searches, Send
+from train.players.spec import strongest
 
 Answer = dict[str, Any]
 _OWNERSHIP_LINES = 8  # of a running search: after these, points are played out
@@ -271,14 +272,15 @@ class Tab:
     # --- searches ---
 
     def _start_move(self) -> None:
-        """Let the engine of the side to play move in the position shown; on a human's seat, the server's own player."""
+        """Let the engine of the side to play move in the position shown; on a human's seat, the strongest player."""
         shown = self.game.shown()
         seat = self.game.seats[shown.to_play]
         self._searches.start(
             NAMES[shown.to_play],
-            self._options.player if seat == HUMAN else seat,
+            strongest(self._options.player) if seat == HUMAN else seat,
             shown,
             plays=True,
+            resigns=seat != HUMAN and HUMAN in self.game.seats.values(),
             game_number=self._games,
             time_settings=self.game.time_settings,
         )
@@ -289,11 +291,13 @@ class Tab:
             time.sleep(0.01)
         with self._lock:
             if job.plays and not job.is_cancelled:
+                self.game.is_helped |= self.game.seats[job.game.to_play] == HUMAN
                 self._edit(lambda: self.game.put(move))
 
     def _search(self, request: ask.Search) -> None:
         spec, shown = request.player or self._options.player, self.game.shown()
         self._shared.specs.check(spec, shown.size)
+        spec = strongest(spec) if request.role == "analysis" else spec
         # What is compared begins anew each time: no side has simulations of an earlier search.
         number = self._games if request.role == "analysis" else -self._searches.n
         self._searches.start(request.role, spec, shown, seconds=request.seconds, game_number=number)
@@ -308,6 +312,7 @@ class Tab:
     def _begin_review(self, request: ask.Review) -> None:
         spec = request.player or self._options.player
         self._shared.specs.check(spec, self.game.game.size)
+        spec = strongest(spec)
         self._end_review()
         settings: dict[str, Any] = {"seconds": request.seconds, "game_number": self._games}
         search = partial(self._searches.start, "review", spec, **settings)

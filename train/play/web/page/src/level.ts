@@ -39,9 +39,9 @@ export function after({ low, high, games }: Search, isWon: boolean): Search {
 }
 
 /** Take the result of an even game of a human against an engine, if it counts. */
-export function takeResult({ seats, result, setup }: Game): void {
+export function takeResult({ seats, result, setup, is_helped }: Game): void {
   const human = seats.black === "human" ? "black" : "white";
-  if (!counts.value || setup.black.length || !result || seats[human] !== "human" || seats[otherName(human)] === "human") return;
+  if (!counts.value || is_helped || setup.black.length || !result || seats[human] !== "human" || seats[otherName(human)] === "human") return;
   if (result === "0") return;
   const next = after(search.value, result.startsWith(human === "black" ? "B" : "W"));
   search.value = next;

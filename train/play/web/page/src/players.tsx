@@ -53,11 +53,10 @@ export function withSetting(spec: Spec, key: PlayerKey, value: string): Spec {
 
 const LIMITS = ["simulations", "seconds", "depth", "strength"];
 
-const OF_LEVELS = ["network", "heuristic", "leaf_value"]; // what a level decides besides its limits
 
 /** The spec at a level of strength, which decides its limits and more; or without a level. */
 export function withStrength(spec: Spec, keys: readonly PlayerKey[], level: string): Spec {
-  const decided = keys.filter((key) => LIMITS.includes(key.name) || (level && OF_LEVELS.includes(key.name)));
+  const decided = keys.filter((key) => LIMITS.includes(key.name) || (level && key.name !== "seed"));
   const settings = spec.settings.filter(([name]) => !decided.some((key) => isKey(key, name)));
   return { ...spec, settings: level ? [["strength", level], ...settings] : settings };
 }

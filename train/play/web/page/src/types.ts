@@ -60,6 +60,7 @@ export interface Game {
   is_main: boolean;
   resigned: ColorName | null;
   paused: boolean;
+  is_helped: boolean; // an engine has moved for a human: the game counts for no level
 }
 
 export interface Clock {
