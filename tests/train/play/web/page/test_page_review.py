@@ -52,7 +52,9 @@ def rows(page):
 
 def test_the_worst_moves_of_each_side_and_their_lines(page):
     open_text(page, reviewed_record())
+    wait_for_moves(page, r"\d+/12")
     show(page, "review")
+    rows(page).filter(has_text="White").first.wait_for()
     worst = [text.split() for text in rows(page).all_inner_texts()]
     assert [(row[0], row[1], row[2]) for row in worst[:3]] == [
         ("10", "White", "B2"),
@@ -79,7 +81,9 @@ def test_the_worst_moves_of_each_side_and_their_lines(page):
 
 def test_keys_go_from_mistake_to_mistake(page):
     open_text(page, reviewed_record())
+    wait_for_moves(page, r"\d+/12")
     show(page, "review")
+    rows(page).filter(has_text="White").first.wait_for()
     page.keyboard.press("Home")
     wait_for_moves(page, "0/12")
     for number in (1, 2, 3, 5):  # White's first loss is small
@@ -91,7 +95,9 @@ def test_keys_go_from_mistake_to_mistake(page):
 
 def test_losses_and_numbers_on_the_stones(page):
     open_text(page, reviewed_record())
+    wait_for_moves(page, r"\d+/12")
     show(page, "review")
+    rows(page).filter(has_text="White").first.wait_for()
     assert page.locator(".board .disc").count() == 0
     page.get_by_label("Stones show").select_option("losses")
     stones = page.locator(".board .stone:not(.ghost)").count()
