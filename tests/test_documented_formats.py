@@ -44,9 +44,9 @@ def test_the_reader_gives_the_values_of_rlgo(name):
             assert names["value"](header, blocks, board) == pytest.approx(v.value(game), abs=1e-7), ply
 
 
-@pytest.mark.parametrize("windows", [{"windows": ["plus"]}, {"windows": ["atari 2x2"]}, {"sharing": "none"}])
-def test_the_reader_refuses_what_it_cannot_read(windows, tmp_path):
-    features = rlgo.make_features(5, (1, 2), **windows)
+@pytest.mark.parametrize("what", [("LI+LD", ("plus",)), ("LI+LD", ("atari 2x2",)), ("none",)])
+def test_the_reader_refuses_what_it_cannot_read(what, tmp_path):
+    features = rlgo.make_features(5, (1, 2), *what)
     theta = np.zeros(features.n_weights + 1, np.float32)
     rlgo.save_weights(tmp_path / "own.npz", rlgo.Weights(features, theta))
     names: dict = {}
