@@ -385,7 +385,9 @@ def read_toml(file: Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise RlgoError(f"{file}: expected a TOML file in UTF-8: {error.reason}") from None
     except (ValueError, RecursionError) as error:  # besides TOMLDecodeError: numbers too long, brackets too deep
-        raise RlgoError(f"{file}: not valid TOML: {error}") from None
+        is_path = "\\" in str(error) or "hex value" in str(error)  # such as "C:\Users"
+        hint = r"; write \ in double quotes as / or \\" if is_path else ""
+        raise RlgoError(f"{file}: not valid TOML: {error}{hint}") from None
     except OSError as error:
         raise RlgoError(f"{file}: cannot be read: {error.strerror}") from None
     for override in overrides:

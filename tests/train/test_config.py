@@ -507,6 +507,14 @@ def test_counts_may_be_written_as_floats(write: Any) -> None:
     assert type(config.run.games) is int
 
 
+@pytest.mark.parametrize("path", [r"C:\Users\me", r"C:\dev"])
+def test_a_path_of_windows_in_double_quotes(path: str, tmp_path: Path) -> None:
+    config = tmp_path / "bad.toml"
+    config.write_text(f'[run]\nout = "{path}"\n')
+    with pytest.raises(RlgoError, match=r"bad\.toml: not valid TOML: .*; write \\ in double quotes as / or \\\\$"):
+        load_config(config)
+
+
 @pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000])
 def test_values_that_toml_cannot_read(value: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"

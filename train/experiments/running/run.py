@@ -49,11 +49,11 @@ def run_experiment(e: Experiment, results: str | Path, jobs: int | None = None, 
     results, jobs = check("results", results, Path), check("jobs", jobs, Workers | None)
     check_folder(e.folder, hint=f"; {ELSEWHERE}")
     make_folder(e.folder)
-    begun = time.time()
+    begun = time.monotonic()
     jobs = jobs or jobs_for(spec for runs in e.runs.values() for spec in runs)
     lines, is_finished = _run(e, jobs, progress, before)
     timed = [line["seconds"] for line in lines if "seconds" in line]
-    header = _header(e, sum(timed) if timed else time.time() - begun)
+    header = _header(e, sum(timed) if timed else time.monotonic() - begun)
     if e.settings.kind == "games" and before is not None and (earlier := _earlier(before.header, header)):
         header["earlier"] = earlier
     if file := _file_of(e, results):
