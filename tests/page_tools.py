@@ -10,6 +10,12 @@ def wait_until_ready(page) -> None:
     page.locator(".result", has_text="to play").wait_for()
 
 
+def wait_until(page, condition: str) -> None:
+    """Wait for an expression in JavaScript. `page.wait_for_function` needs eval, which the page does not allow."""
+    while not page.evaluate(condition):
+        page.wait_for_timeout(20)
+
+
 def show(page, view: str) -> None:
     page.get_by_role("navigation").get_by_role("link", name=view.capitalize()).click()
     page.get_by_role("main", name=view.capitalize()).wait_for()

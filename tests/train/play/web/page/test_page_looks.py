@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from page_tools import begin, click, show
+from page_tools import begin, click, show, wait_until
 
 VIEWS = ("play", "review", "watch", "probe", "compare", "runs")
 
@@ -44,7 +44,7 @@ def test_axe_finds_nothing(page):
     click(page, "E5")
     page.keyboard.press("e")
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # nothing is half transparent
         for view in VIEWS:
             show(page, view)
             if view == "play":
@@ -91,7 +91,7 @@ def test_the_board_grows_and_another_view_begins_at_its_top(page):
     assert page.evaluate("scrollY") > 0
     page.evaluate("location.hash = 'watch'")
     page.get_by_role("main", name="Watch").wait_for()
-    page.wait_for_function("scrollY === 0")
+    wait_until(page, "scrollY === 0")
     page.evaluate("location.hash = 'play'")
     buttons = page.get_by_role("region", name="Moves").locator(".buttons button").all()
     assert len({round(button.bounding_box()["width"]) for button in buttons}) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from page_tools import begin, cell, click, open_search, open_text, show, wait_for_moves
+from page_tools import begin, cell, click, open_search, open_text, show, wait_for_moves, wait_until
 
 
 def test_sgf_round_trip(page, tmp_path):
@@ -130,6 +130,6 @@ def test_a_review_in_the_background(page):
     page.keyboard.press("Home")
     page.locator(".board .ground.best").wait_for()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.getElementById('comment').value.includes('lost')")
+    wait_until(page, "document.getElementById('comment').value.includes('lost')")
     ticks = page.get_by_role("region", name="Review").locator(".tick.x").all_text_contents()
     assert ticks == [str(int(tick)) for tick in ticks]  # whole moves

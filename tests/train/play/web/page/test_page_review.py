@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_tools import begin, cell, click, open_search, open_text, show, wait_for_moves
+from page_tools import begin, cell, click, open_search, open_text, show, wait_for_moves, wait_until
 from sgfmill import sgf
 from three_games import GAMES
 
@@ -101,7 +101,7 @@ def test_losses_and_numbers_on_the_stones(page):
     assert page.locator(".board .disc").count() == 0
     page.get_by_label("Stones show").select_option("losses")
     stones = page.locator(".board .stone:not(.ghost)").count()
-    page.wait_for_function(f"document.querySelectorAll('.board .disc').length === {stones}")
+    wait_until(page, f"document.querySelectorAll('.board .disc').length === {stones}")
     page.get_by_label("Stones show").select_option("move numbers")
     texts = page.locator(".board .marks text")
     texts.get_by_text("12", exact=True).wait_for()

@@ -53,7 +53,6 @@ export function withSetting(spec: Spec, key: PlayerKey, value: string): Spec {
 
 const LIMITS = ["simulations", "seconds", "depth", "strength"];
 
-
 /** The spec at a level of strength, which decides its limits and more; or without a level. */
 export function withStrength(spec: Spec, keys: readonly PlayerKey[], level: string): Spec {
   const decided = keys.filter((key) => LIMITS.includes(key.name) || (level && key.name !== "seed"));
