@@ -14,7 +14,7 @@ from rlgo.go.game import Game
 from rlgo.go.sgf import read_sgf
 from rlgo.go.sgf_files import save_sgf
 from train.cli.main import main
-from train.play.curve import Opinion, annotate, curve_from
+from train.play.curve import Curve, Opinion, annotate
 from train.play.record import Record
 
 # All properties of FF[4], and of Go; those of the root, with values that may stand there.
@@ -98,8 +98,8 @@ def analysed(data: bytes, seed: int) -> bytes:
     game, found = record.game, []
     for n in range(len(game.moves) + 1):
         line = tuple(rng.sample(game.after(n).legal_moves(), 3)) if len(game.after(n).legal_moves()) > 2 else ()
-        found.append(Opinion(rng.random(), line[0] if line else 0, line))
-    annotate(record, curve_from(game, "anyone", found))
+        found.append(Opinion(rng.random(), line[0] if line else 0, line, loss=rng.uniform(-0.3, 0.6)))
+    annotate(record, Curve(game, "anyone", found))
     return record.write()
 
 
