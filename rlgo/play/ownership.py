@@ -158,11 +158,14 @@ class Ownership:
     def _owner(self, p: int) -> int:
         return EMPTY if abs(self._owned[p]) < 2 * _DEAD - 1 else BLACK if self._owned[p] > 0 else WHITE
 
-    def without_dead(self) -> Game:
-        """Return the position without its dead stones. Its score is that of a game ended by agreement."""
+    def without_dead(self, dead: Sequence[Sequence[int]] | None = None) -> Game:
+        """Return the position without its dead stones. Its score is that of a game ended by agreement.
+
+        dead : the chains that count as dead; None: those of `dead`
+        """
         game = self._game
         rest = Game(game.size, game.komi)
-        dead = self.dead()
+        dead = self.dead() if dead is None else dead
         color = game.board.color
         rest.set_up([(int(color[p]), p) for chain in self.chains if chain not in dead for p in chain], game.to_play)
         rest.resigned = game.resigned

@@ -331,6 +331,19 @@ def test_score(page):
     assert abs(sum(map(sum, answer["ownership"])) - 0.5 - answer["estimate"]) < 0.1
 
 
+def test_a_person_says_which_chains_are_dead(page):
+    moves = ("B1", "pass", "B2", "pass", "B3", "D2", "B4", "pass", "B5", "pass", "D3", "pass")
+    played = [[color, move] for color, move in zip(["black", "white"] * 6, moves, strict=True)]
+    page.do("new", size=5, komi=0.5, black="human", white="human", moves=played)
+    assert page.ask("score")["dead"] == [["D2"]]
+    answer = page.ask("score", dead=[])
+    # Black has six stones and five points, White one stone; the points between them are nobody's.
+    assert (answer["result"], answer["dead"], answer["area"]) == ("B+9.5", [], {"black": 11, "white": 1})
+    answer = page.ask("score", dead=["D2", "B3"])
+    assert (answer["result"], sorted(answer["dead"])) == ("B+24.5", [["B1", "B2", "B3", "B4", "B5"], ["D2"]])
+    assert "expected" in page.refused("score", dead=["Z9"])
+
+
 def test_a_record_states_the_result_without_dead_stones(page):
     page.do("new", size=5, komi=0.5, black="human", white="human")
     for move in ("B1", "pass", "B2", "pass", "B3", "D2", "B4", "pass", "B5", "pass", "D3", "pass"):

@@ -29,7 +29,7 @@ from train.play.curve import Opinion
 from train.play.record import Record
 from train.play.web.access.files import Records
 from train.play.web.messages import requests as ask
-from train.play.web.messages.positions import COLORS, NAMES, game_of, vertices_of
+from train.play.web.messages.positions import COLORS, NAMES, game_of, points_of, vertices_of
 from train.play.web.messages.requests import HUMAN
 from train.play.web.options import Options
 from train.play.web.searching.searcher import Job, Shared
@@ -81,7 +81,7 @@ class Tab:
             "undo": lambda request: self._edit(lambda: self.game.undo(request.moves)),
             "goto": self._goto,
             "resign": self._resign,
-            "score": lambda _: {"type": "score", **score(self.game.shown())},
+            "score": lambda request: {"type": "score", **score(self.game.shown(), request.dead)},
             "load": self._load,
             "save": self._save,
             "branch": lambda request: self._edit(lambda: self.game.branch(request.index)),
@@ -385,16 +385,25 @@ def _as_utf8(text: str) -> bytes:
     return codecs.BOM_UTF8 + text.encode()
 
 
-def score(game: Game) -> Answer:
-    """Score a position: its dead stones by playouts, the owners of all points, and the result without the dead."""
+def score(game: Game, dead_stones: list[str] | None = None) -> Answer:
+    """Score a position: its dead chains, the owners of all points by playouts, and the result without the dead.
+
+    dead_stones : vertices of stones, one of each dead chain; None: playouts decide which are dead
+    """
     ownership = Ownership.of(game)
-    rest = ownership.without_dead()
+    dead = ownership.dead()
+    if dead_stones is not None:
+        points = set(points_of(dead_stones, game.size))
+        dead = [chain for chain in ownership.chains if not points.isdisjoint(chain)]
+    rest = ownership.without_dead(dead)
+    if dead_stones is not None:
+        ownership = Ownership.of(rest)
     return {
         "result": game.result if game.resigned else rest.result,
         "score": rest.score(),
         "area": {NAMES[color]: points for color, points in areas(rest).items()},
         "estimate": round(ownership.score, 1),
-        "dead": [vertices_of(chain, game.size) for chain in ownership.dead()],
+        "dead": [vertices_of(chain, game.size) for chain in dead],
         "ownership": ownership.map.round(3).tolist(),
         "wins": round(ownership.wins, 4),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from page_tools import begin, begin_alone, open_text, reload_with, show, wait_for_moves, wait_until_ready
+from page_tools import begin, begin_alone, click, open_text, reload_with, show, wait_for_moves, wait_until_ready
 
 
 def test_passes_resignations_and_the_result_are_said_on_the_board(page):
@@ -130,3 +130,23 @@ def test_messages_leave_when_they_are_out_of_date(page):
         page.evaluate("setTimeout = () => 0")  # not by time
         leave()
         alert.wait_for(state="hidden")
+
+
+def test_a_click_says_whether_stones_are_dead(page):
+    begin(page, white="human")
+    open_text(page, "(;SZ[5]KM[0.5];B[be];W[];B[bd];W[];B[bc];W[dd];B[bb];W[];B[ba];W[];B[dc];W[];B[])")
+    wait_for_moves(page, r"\d+/13")
+    page.keyboard.press("End")
+    page.keyboard.press("s")
+    score = page.get_by_role("region", name="Score")
+    crosses = page.locator(".board .cross")
+    crosses.nth(0).wait_for()
+    score.get_by_text("Result: Black wins by 24.5").wait_for()
+    click(page, "D2")
+    score.get_by_text("Result: Black wins by 9.5").wait_for()
+    page.locator(".note", has_text="Black wins by 9.5").wait_for()
+    assert crosses.count() == 0
+    click(page, "D2")
+    score.get_by_text("Result: Black wins by 24.5").wait_for()
+    assert crosses.count() == 1
+    wait_for_moves(page, "13/13")

@@ -27,7 +27,11 @@ export function GameBoard({ marks = variationMarks(), ...props }: Partial<BoardP
       owners={score?.ownership.flat() ?? shownOwners()}
       dead={score ? new Set(score.dead.flat().map((vertex) => fromVertex(vertex, size))) : undefined}
       note={table.remark()}
-      onPoint={(point) => void table.playMove(toVertex(point, size))}
+      onPoint={(point) => {
+        const vertex = toVertex(point, size);
+        if (score && table.stones.value[point]) table.toggleDead(vertex);
+        else void table.playMove(vertex);
+      }}
       onStep={table.step}
       {...props}
       drawn={game.value?.marks}

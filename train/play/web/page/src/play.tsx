@@ -30,7 +30,7 @@ export function PlayView(): JSX.Element {
           <Seat color="white" />
           <div class="row spread">
             <p class="result" role="status">
-              {now?.is_over && now.at === now.moves.length ? capital(table.describeResult(now.result)) : statusText()}
+              {now?.is_over && now.at === now.moves.length ? capital(table.describeResult(table.result.value)) : statusText()}
             </p>
             <Button onClick={openNewGame} shortcut="n" primary>
               New game
@@ -51,7 +51,7 @@ export function PlayView(): JSX.Element {
             <Button onClick={table.resign} shortcut="r" disabled={!table.isHumanTurn.value}>
               Resign
             </Button>
-            <Button onClick={table.askScore} shortcut="s">
+            <Button onClick={() => void table.askScore()} shortcut="s">
               Score
             </Button>
             <Button onClick={table.letEngineMove} shortcut="g" disabled={now?.is_over ?? true}>
@@ -150,7 +150,7 @@ function ScoreCard(): JSX.Element | null {
   return (
     <section class="card" aria-label="Score">
       <div class="row spread">
-        <h2>{isFinal ? `Result: ${table.describeResult(now.result)}` : "Estimate by playouts"}</h2>
+        <h2>{isFinal ? `Result: ${table.describeResult(table.result.value)}` : "Estimate by playouts"}</h2>
         {close}
       </div>
       {isFinal ? (
@@ -166,7 +166,7 @@ function ScoreCard(): JSX.Element | null {
           <Fact name="Dead stones" value={String(score.dead.flat().length)} />
         </dl>
       )}
-      <p class="muted">The shading shows who {isFinal ? "owns" : "will own"} a point, by playouts: the stronger, the surer. Crossed stones count as dead.</p>
+      <p class="muted">The shading shows who {isFinal ? "owns" : "will own"} a point, by playouts: the stronger, the surer. Crossed stones count as dead: click a stone to change that.</p>
     </section>
   );
 }

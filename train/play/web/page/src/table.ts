@@ -17,6 +17,9 @@ export const isHumanTurn = computed(() => game.value !== null && !game.value.is_
 /** The score of the position shown, once somebody has asked for it. */
 export const score = signal<Score | null>(null);
 
+/** The result of a finished game: by the dead stones that people have agreed on, unless it ended otherwise. */
+export const result = computed(() => (game.value?.resigned ? null : score.value?.result) ?? game.value?.result ?? null);
+
 type Chances = readonly [at: number, chance: number][];
 
 /** Black's chance by the number of moves played, as each engine saw it before it moved. */
@@ -89,7 +92,7 @@ export function remark(): string | undefined {
   if (now.is_over && now.at === now.moves.length) {
     const loser = now.resigned && capital(now.resigned);
     const how = loser ? (now.result?.endsWith("T") ? `${loser}’s time is up` : `${loser} resigns`) : "Both pass";
-    return `${how}: ${describeResult(now.result)}`;
+    return `${how}: ${describeResult(result.value)}`;
   }
   return now.last_move === "pass" ? `${capital(now.moves[now.at - 1]![0])} passes` : undefined;
 }
@@ -227,14 +230,22 @@ export function step(moves: number): boolean {
   return true;
 }
 
-export async function askScore(): Promise<void> {
+/** Score the position; playouts decide which chains are dead, unless a stone of each is given. */
+export async function askScore(dead?: string[]): Promise<void> {
   try {
-    const answer = await request<Score>("score");
+    const answer = await request<Score>("score", { dead });
     score.value = answer;
     say(`Score: ${describeResult(answer.result)}.`);
   } catch (error) {
     showError(error);
   }
+}
+
+/** Let the chain of a stone count as dead, or as alive if it did not. */
+export function toggleDead(vertex: string): void {
+  const others = score.value!.dead.filter((chain) => !chain.includes(vertex));
+  const stones = others.map((chain) => chain[0]!);
+  void askScore(others.length < score.value!.dead.length ? stones : [...stones, vertex]);
 }
 
 /** The names of the records in the server's folders. */
