@@ -48,6 +48,7 @@ _VARIES = (  # what depends on the machine, the day, or the commit
     (r"\b\d[\d.,]*(?= s\b)", "T"),
     (r"\bratio \d[\d.]*", "ratio T"),
     (r"\bcommit [0-9a-f]{7,40}\+?", "commit C"),
+    (re.escape(f"{Path(sys.executable).parent}/"), ""),  # of commands to go on with, if the folder is not on PATH
 )
 _PROGRESS = re.compile(  # on standard error
     r"compiling .*|\.*T s$|\w+ is getting ready|[\w ]+: [\d,]+ of [\d,]+ \(\d+%\)|"

@@ -27,6 +27,13 @@ def save_sgf(path: str | Path, record: bytes) -> None:
 
     Raises `RlgoError`, with the file unchanged, if it would lose something, if the record cannot be read, or if the
     file cannot be written.
+
+    >>> import rlgo, tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "game.sgf")
+    >>> rlgo.save_sgf(path, b"(;SZ[5];B[cc]C[why?])")
+    >>> rlgo.save_sgf(path, b"(;SZ[5];B[cc];W[bb])")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    rlgo.base.errors.RlgoError: ...game.sgf: expected another file: this one would lose C[why?]
     """
     check_holds(path, record)
     write_atomically(path, record)

@@ -58,6 +58,7 @@ class Record:
     >>> [(rlgo.to_vertex(v.move[1], 5), v.name) for v in record.variations(1)]
     [('B4', ''), ('D2', 'other')]
     >>> record.choose(1, 1)
+    2
     >>> record.add(2, rlgo.BLACK, rlgo.PASS)
     >>> record.game.moves[-1], record.comment(1), b"PB[Ann]" in record.write()
     ((1, 0), 'centre', True)

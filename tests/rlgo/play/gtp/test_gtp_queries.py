@@ -58,6 +58,7 @@ def test_a_bad_priority_is_no_end(priority: object) -> None:
     assert good["id"] == "a"
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_lines_that_cannot_be_read_on_are_an_end() -> None:
     def lines() -> Iterator[str]:
         yield json.dumps(QUESTION)
