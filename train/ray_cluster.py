@@ -141,7 +141,7 @@ def _import_ray(setting: str, is_remote: bool) -> Any:
 
 def _address_of_auto(setting: str) -> str:
     """Return the head of this machine's cluster, as `ray start` notes it. Ray itself would try others for minutes."""
-    noted = Path(os.environ.get("RAY_TMPDIR") or ("/tmp" if sys.platform == "darwin" else tempfile.gettempdir()))
+    noted = Path(os.environ.get("RAY_TMPDIR") or ("/tmp" if sys.platform == "darwin" else tempfile.gettempdir()))  # nosec B108
     noted = noted / "ray" / "ray_current_cluster"
     address = os.environ.get("RAY_ADDRESS") or (noted.read_text("utf-8").strip() if noted.is_file() else "")
     if not address:

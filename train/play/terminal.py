@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from rlgo.base.errors import RlgoError, nearest
 from rlgo.base.files import user_path, write_atomically
@@ -372,8 +371,16 @@ def play_in_terminal(
     human = {"black": BLACK, "white": WHITE, None: WHITE if handicap else BLACK}[color]
     with contextlib.closing(make_player(spec, size, seed)) as player:
         make_analyst = None if strongest(spec) == spec else lambda n: make_player(strongest(spec), n, seed)
-        options: dict[str, Any] = {"early_pass": True, "resigns": True, "make_analyst": make_analyst}
-        session = GameSession(player, size, komi, time_settings=settings, ready=lambda _: None, **options)
+        session = GameSession(
+            player,
+            size,
+            komi,
+            early_pass=True,
+            resigns=True,
+            time_settings=settings,
+            ready=lambda _: None,
+            make_analyst=make_analyst,
+        )
         with contextlib.suppress(ImportError):  # enables line editing in `input`, where available
             import readline  # noqa: F401
         for stream in (sys.stdin, sys.stdout):  # people may type in any script

@@ -60,12 +60,12 @@ def kept_token(file: Path) -> str:
     except OSError as error:
         raise RlgoError(f"{file}: cannot be written: {error.strerror}") from None
     try:
-        token = file.read_text("utf-8").strip()
+        text = file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):
-        token = ""
-    if not _TOKEN.fullmatch(token):
+        text = ""
+    if not _TOKEN.fullmatch(text):
         raise RlgoError(f"{file}: expected a token, 32 or more letters, digits, - and _; without the file, one is made")
-    return token
+    return text
 
 
 class Guard:
