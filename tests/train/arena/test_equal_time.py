@@ -63,7 +63,7 @@ def test_the_calibration_begins_with_other_openings(monkeypatch: pytest.MonkeyPa
     ("a", "b", "message"),
     [
         ("random", "mc_rave,sims=10", "finds the simulations of mc_rave,sims=10: expected a spec without simulations"),
-        ("random", "rlgo,strength=3", "expected a spec without simulations"),
+        ("random", "rlgo,strength=3", "strength cannot be combined with simulations"),
         ("random", "gtp:engine", "expected a player with simulations, not an engine"),
         ("random", "greedy", "simulations"),
         ("random", object(), "expected player specs"),

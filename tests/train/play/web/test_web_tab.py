@@ -615,9 +615,9 @@ def test_tabs_have_games_of_their_own_and_there_are_not_too_many():
 def test_players_are_limited_too(monkeypatch):
     stand_in(monkeypatch, endless=Endless)
     with make_client(SMALL._replace(limits=Limits(players=2))) as client, open_page(client) as page:
-        page.ask("seats", white="random")  # is made in advance
-        page.until("state", lambda m: m["doing"] == "preparing")
-        page.until("state", lambda m: m["doing"] == "idle")
+        page.ask("seats", white="random")
+        page.ask("play", move="C3")
+        page.until("game", lambda m: len(m["moves"]) == 2)  # its player is in use from its move on
         page.ask("search", role="a", player="endless")
         page.until("search")
         page.ask("search", role="b", player="endless")
