@@ -104,7 +104,7 @@ export function RunsView(): JSX.Element {
         </div>
         <RunTable />
       </section>
-      {hasRuns && <RunCurves />}
+      {shownRuns.value.length > 0 && <RunCurves />}
       <ShapesCard />
     </div>
   );
@@ -194,7 +194,7 @@ function RunCurves(): JSX.Element {
   const shown = shownRuns.value.flatMap((name) => runs.value?.runs.find((run) => run.name === name) ?? []);
   return (
     <section class="card wide" aria-label="Curves">
-      <h2>{shownRuns.value.join(", ") || "…"}</h2>
+      <h2>{shownRuns.value.join(", ")}</h2>
       <div class="three">
         {(isNetwork(chosen.value) ? NETWORK_CURVES : CURVES).map(({ title, unit, format, of }) => (
           <figure key={title} class="stack">
