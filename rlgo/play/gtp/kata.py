@@ -18,6 +18,7 @@ from rlgo.go.board import BLACK
 from rlgo.go.coords import to_vertex
 from rlgo.go.game import Game
 from rlgo.play.gtp.analyze import AnalysisOptions, least_value, legal_line, report_choice, report_until_over
+from rlgo.play.gtp.arguments import take
 from rlgo.play.gtp.protocol import Stream, command
 from rlgo.play.notes import print_note
 from rlgo.play.ownership import Ownership
@@ -37,6 +38,7 @@ _BY_NAMES: dict[str, dict[str, Any]] = {  # what differs, by names, after KataGo
     "stone-scoring ancient-area": {"tax": "ALL"},
     "japanese korean ancient-territory": {"scoring": "TERRITORY"},
 }
+_OTHER_NAMES = {"score": "scoring", "multiStoneSuicideLegal": "suicide"}  # of KataGo, too
 _QUIET = (("ko", "SIMPLE"), ("suicide", True), ("friendlyPassOk", True))  # decides no game here, and is not told
 _LINES = 6  # after which positions are played out
 
@@ -55,6 +57,9 @@ def read_rules(rules: str | dict[str, Any], bonus: Any = None) -> tuple[str, str
     except (KeyError, ValueError, TypeError):
         known = ", ".join(" ".join(_BY_NAMES).split())
         raise RlgoError(f"rules {shown(rules)}: expected JSON or one of {known}") from None
+    found = {_OTHER_NAMES.get(key, key): value for key, value in found.items()}
+    if unknown := found.keys() - RULES:
+        raise RlgoError(f"rules, {shown(min(unknown))}: expected one of {', '.join(RULES)}")
     stated = found.pop("whiteHandicapBonus", "0")
     bonus = str(stated if bonus is None else bonus)
     if bonus not in ("0", "N-1", "N"):
@@ -79,6 +84,15 @@ def set_rules(session: GameSession, args: list[str]) -> None:
     session.game.white_bonus = bonus
     if other:
         print_note(f"rules {' '.join(args)}: played with {other}")
+
+
+@command("kata-set-rule")
+def set_rule(session: GameSession, args: list[str]) -> None:
+    """Change one rule, as `kata-set-rules` does: its name, and its value."""
+    name, value = take(args, "RULE VALUE", str, str)
+    values: dict[str, Any] = {"true": True, "false": False}
+    rules = {"whiteHandicapBonus": session.game.white_bonus, name: values.get(value, value)}
+    set_rules(session, [json.dumps(rules)])
 
 
 @command("kata-analyze", streams=True)

@@ -75,6 +75,7 @@ def test_rules_that_are_none() -> None:
     gtp = engine()
     for bad in ("{x", "bogus", "[1]", ""):
         assert "expected JSON or one of tromp-taylor, cgos" in gtp.fail(f"kata-set-rules {bad}")
+    assert gtp.fail('kata-set-rules {"komi": 7}').startswith("rules, 'komi': expected one of friendlyPassOk, hasButton")
     assert gtp.fail('kata-set-rules {"whiteHandicapBonus": "2"}').startswith(
         "whiteHandicapBonus = '2': expected 0, N-1"
     )
@@ -82,6 +83,17 @@ def test_rules_that_are_none() -> None:
         (answer,) = answers({**QUESTION, **change})
         assert answer["field"] in change
         assert answer["error"]
+
+
+def test_one_rule_at_a_time() -> None:
+    gtp = engine()
+    gtp.ok("kata-set-rule whiteHandicapBonus N-1")
+    gtp.ok("kata-set-rule suicide false")
+    assert json.loads(gtp.ok("kata-get-rules"))["whiteHandicapBonus"] == "N-1"  # the others stay
+    for name in ("scoring", "score"):
+        assert "scored by area" in gtp.fail(f"kata-set-rule {name} TERRITORY")
+    assert gtp.fail("kata-set-rule superko POSITIONAL").startswith("rules, 'superko': expected one of")
+    assert gtp.fail("kata-set-rule ko") == "syntax error: expected RULE VALUE"
 
 
 # --- the compensation for handicap stones ---
