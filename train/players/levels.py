@@ -14,7 +14,7 @@ _SEES = (6, 3, 3, 1)  # captures of so many stones
 # By board: the temperatures of levels 1 to 4, and the simulations of levels 5 to 10.
 LEVELS: dict[str, tuple[tuple[float, ...], tuple[int, ...]]] = {
     "9x9": ((2.0, 1.6, 1.3, 1.0), (5, 14, 38, 115, 700, 8_000)),
-    "13x13": ((1.65, 1.42, 1.2, 1.0), (8, 28, 100, 400, 1_700, 8_000)),
+    "13x13": ((1.65, 1.42, 1.2, 1.0), (4, 16, 70, 350, 1_700, 8_000)),
     "19x19": ((1.35, 1.15, 0.97, 0.8), (4, 16, 60, 300, 1_500, 8_000)),
 }
 

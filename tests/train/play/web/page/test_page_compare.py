@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from page_tools import begin_alone, open_search, show
+from page_tools import begin_alone, open_search, show, wait_until_ready
 
 
 def number(text: str) -> float:
@@ -16,6 +16,7 @@ def test_the_simulations_that_ran_and_one_estimate_a_side(page):
     finals: list[str] = []
     page.on("websocket", lambda socket: socket.on("framereceived", lambda text: finals.append(text)))
     page.reload()
+    wait_until_ready(page)
     begin_alone(page, size=5)
     show(page, "compare")
     for side, name in (("A", "mc_rave"), ("B", "uct")):

@@ -63,6 +63,7 @@ def test_axe_finds_nothing(page):
         click(page, "E5")
         page.get_by_role("alert").get_by_text("illegal move").wait_for()
         check(rules, scheme, "a pass and a message")
+        page.keyboard.press("u")  # two passes would end the game
 
 
 def test_colours_can_be_switched(page):

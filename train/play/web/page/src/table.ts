@@ -224,8 +224,8 @@ export function canStep(moves: number): boolean {
 /** Returns whether there is such a position. */
 export function step(moves: number): boolean {
   const now = game.value;
-  const isAtEnd = now !== null && wanted === null && now.at === (moves < 0 ? 0 : now.moves.length);
-  if (!isAtEnd || !canStep(moves)) return goTo((wanted ?? now?.at ?? 0) + moves);
+  const at = wanted ?? now?.at ?? 0;
+  if (at !== (moves < 0 ? 0 : now?.moves.length) || !canStep(moves)) return goTo(at + moves);
   void showNode(beyond(moves));
   return true;
 }
