@@ -111,9 +111,11 @@ function MoveField(): JSX.Element {
     if (!move || !game.value) return;
     if (move.toLowerCase() !== "pass" && fromVertex(move, game.value.size) === NO_POINT) {
       showError(`“${move}”: expected a point such as D4, or pass`);
-    } else if (await table.playMove(move.toLowerCase() === "pass" ? "pass" : move.toUpperCase())) {
-      text.value = "";
+      return;
     }
+    text.value = ""; // at once: the next move may be written before this one is played
+    const isPlayed = await table.playMove(move.toLowerCase() === "pass" ? "pass" : move.toUpperCase());
+    if (!isPlayed && !text.value) text.value = move;
   };
   return (
     <form class="row" onSubmit={(event) => void submit(event)}>
