@@ -10,12 +10,12 @@ from rlgo.base.resources import NO_NETWORK, nearest_size
 from train.players.networks import NAMES
 
 STRENGTHS = range(1, 11)
-_SEES = (6, 3, 3, 1)  # captures of so many stones
-# By board: the temperatures of levels 1 to 4, and the simulations of levels 5 to 10.
+_SEES = (6, 3, 3, 1)  # captures of so many stones, by level
+# By board: the temperatures of the lowest levels, and the simulations of all others.
 LEVELS: dict[str, tuple[tuple[float, ...], tuple[int, ...]]] = {
-    "9x9": ((2.0, 1.6, 1.3, 1.0), (5, 14, 38, 115, 700, 8_000)),
-    "13x13": ((1.65, 1.42, 1.2, 1.0), (4, 16, 70, 350, 1_700, 8_000)),
-    "19x19": ((1.35, 1.15, 0.97, 0.8), (4, 16, 60, 300, 1_500, 8_000)),
+    "9x9": ((2.0, 1.6, 1.3, 1.0), (5, 14, 38, 115, 700, 4_000)),
+    "13x13": ((1.2, 1.0), (4, 10, 27, 75, 210, 600, 2_000, 8_000)),
+    "19x19": ((1.15, 0.97, 0.8), (4, 16, 55, 190, 650, 2_300, 8_000)),
 }
 
 

@@ -23,8 +23,9 @@ def test_levels_grow(size):
 
 @pytest.mark.parametrize("size", [9, 13, 19])
 def test_captures_are_seen(size):
-    seen = [int(re.search(r"sees=(\d+)", spec_of_level(level, size))[1]) for level in (2, 3, 4)]
-    assert seen == [3, 3, 1]
+    drawn = [spec_of_level(level, size) for level in STRENGTHS[: len(LEVELS[f"{size}x{size}"][0])]]
+    seen = [int(re.search(r"sees=(\d+)", spec)[1]) for spec in drawn]
+    assert seen == [6, 3, 3, 1][: len(seen)]
 
 
 @pytest.mark.parametrize("level", STRENGTHS)
