@@ -479,7 +479,7 @@ class TreeSearch(Player):
         moves : the sensible moves there; a pass is added where it may be the best move (`tree.may_pass`)
         is_over : polled while an evaluator computes; True goes on without its answer
         """
-        actions = [*moves, PASS] if interpreted(may_pass)(len(moves), game.size, self.composition.is_outside) else moves
+        actions = [*moves, PASS] if interpreted(may_pass)(len(moves), game.size, self.composition.passes) else moves
         self.root.move_to(game, np.array(actions, np.int64))
         if self._halves:
             plan_root(self.settings.policy, self.threads.policy_scratch, len(actions), 0, self._rng)

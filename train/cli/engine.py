@@ -173,7 +173,7 @@ def gtp(
     komi: Komi = DEFAULT_KOMI,
     ponder: Annotated[bool, option("--ponder", "Think in the opponent's time.")] = False,
     all_alive: Annotated[
-        bool, option("--all-alive", "Count all stones as alive at the end, as CGOS does; by default, playouts decide.")
+        bool, option("--all-alive", "Count all stones as alive at the end, as CGOS does; by default, a search decides.")
     ] = False,
     early_pass: Annotated[
         bool, option("--early-pass", "Answer a pass with a pass in a won game, despite dead stones on the board.")
@@ -218,6 +218,7 @@ def _make(spec: str, size: int) -> GoPlayer:
 def _speak_gtp(spec: str, size: int, komi: float, options: dict[str, Any]) -> None:
     """Be a GTP engine on standard input and output; its player gets ready in the background."""
     from rlgo.play.gtp import GtpEngine, run
+    from train.players.networks import make_judge
 
     player = _make(spec, size)
 
@@ -225,7 +226,7 @@ def _speak_gtp(spec: str, size: int, komi: float, options: dict[str, Any]) -> No
         message(f"rlgo: {player.name} is ready" if error is None else f"rlgo: {error}")
 
     make = functools.partial(_make, spec)
-    engine = GtpEngine(player, size, komi, make=make, title=_title(spec), ready=report, **options)
+    engine = GtpEngine(player, size, komi, make=make, judge=make_judge, title=_title(spec), ready=report, **options)
     try:
         run(engine)
     finally:

@@ -98,10 +98,19 @@ class Command(Request):
     """Carry out a request that has no fields.
 
     ``genmove`` lets the engine play one move for the side to play, ``pause`` stops engines from moving by themselves,
-    ``resume`` lets them, ``resign`` resigns for the side to play, and ``score`` scores the position shown.
+    ``resume`` lets them, and ``resign`` resigns for the side to play.
     """
 
-    type: Literal["genmove", "pause", "resume", "resign", "score"]
+    type: Literal["genmove", "pause", "resume", "resign"]
+
+
+class Score(Request):
+    """Score the position shown, as if the game ended there."""
+
+    type: Literal["score"]
+    dead: list[Vertex] | None = Field(
+        None, max_length=MAX_SIZE**2
+    )  # a stone of each; null: a search decides
 
 
 class Undo(Request):
@@ -209,7 +218,7 @@ class Frame(Request):
 
 
 AnyRequest = (
-    New | Seats | Play | Command | Undo | Goto | Load | Save | Branch | Remove | Name | Comment | Review
+    New | Seats | Play | Command | Score | Undo | Goto | Load | Save | Branch | Remove | Name | Comment | Review
     | ShowOwnership | Search | Stop | Frames | Frame
 )  # fmt: skip
 REQUESTS: TypeAdapter[AnyRequest] = TypeAdapter(Annotated[AnyRequest, Field(discriminator="type")])
