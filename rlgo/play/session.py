@@ -424,7 +424,7 @@ class GameSession:
             return
         self._announced_end = True
         try:
-            if type(self.player).end_game is not Player.end_game:  # which may need a search
+            if getattr(self.player.end_game, "__func__", None) is not Player.end_game:  # the outcome may need a search
                 self.player.end_game(game, self.ending(game).rest.outcome)
         except RlgoError as error:  # the move has been played and must not fail
             print_note(str(error))
