@@ -21,8 +21,10 @@ from rlgo.play.player import Player, Seed
 
 _SPAN = 20.0  # points from the middle of the window to its ends
 _INSIDE = 0.3  # values farther from 0.5 move the window
-_GUIDED, _FREE = 0.3, 0.001  # scale of the network's policy with many moves left, and with few
 _TRIES = 4  # windows for a move
+_GUIDED, _FREE = 0.3, 0.001  # scale of the network's policy with many moves left, and with few
+_IDLE = 1.5 / (2 * _SPAN)  # with many moves left, one that gains no more than 1.5 points is not worth playing
+_ENOUGH = 16  # visits of a pass, to believe its value
 
 
 class Judge(Player):
@@ -44,7 +46,8 @@ class Judge(Player):
     name = "judge"
 
     def __init__(self, size: int, network: ConvNetwork, simulations: int = 800, seed: Seed = 1) -> None:
-        self.sizes, self.simulations = (size,), simulations
+        self.sizes = (size,)
+        self._expected: int | None = None  # Black's points minus White's at the end
         self._guided, self._free = (
             TreeSearch(
                 size,
@@ -62,32 +65,38 @@ class Judge(Player):
             )
             for scale in (_GUIDED, _FREE)
         )
-        self._expected: int | None = None  # Black's points minus White's at the end
-
-    def new_game(self) -> None:
-        """Expect nothing of the next position."""
-        self._expected = None
 
     def warm_up(self) -> None:
         """Compile what a search needs."""
         self._guided.warm_up()
 
+    def new_game(self) -> None:
+        """Expect nothing of the next position."""
+        self._expected = None
+
     def genmove(self, game: Game) -> int:
         """Choose a move by score; with many moves left, pass only if the search without the network passes, too."""
         n = len(game.sensible_moves())
+        if self._expected is None:
+            self._expected = int(area_score(game.board))
         searches = (self._guided, self._free) if n > game.size else (self._free,)
         return next((p for p in (self._search(search, game) for search in searches) if p != PASS), PASS) if n else PASS
 
     def _search(self, search: TreeSearch, game: Game) -> int:
+        """Search until the value is inside the window."""
+        expected = self._expected or 0
+        many = len(game.sensible_moves()) > game.size
         game = game.copy()
         while game.moves and game.moves[-1][1] == PASS:
             game.moves.pop()  # the pass, which a search might answer with a pass because it leads
-        expected = int(area_score(game.board)) if self._expected is None else self._expected
         for _ in range(_TRIES):
-            game.komi, self._expected = float(expected), expected
+            game.komi = float(expected)
             move = search.genmove(game)
-            best = search.candidates(game)[0].value
-            expected = round(expected + (2 * best - 1) * _SPAN)
-            if abs(best - 0.5) < _INSIDE or expected == self._expected:
+            found = search.candidates(game)
+            shift = round((2 * found[0].value - 1) * _SPAN)
+            if abs(found[0].value - 0.5) < _INSIDE or not shift:
                 break
-        return move
+            expected += shift
+        self._expected = expected
+        idle = [c for c in found if c.move == PASS and c.visits >= _ENOUGH and abs(c.value - found[0].value) <= _IDLE]
+        return PASS if many and idle else move

@@ -13,12 +13,12 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from rlgo.base.budget import never
 from rlgo.base.errors import RlgoError
-from rlgo.go.board import BLACK, BORDER, EMPTY, PASS, WHITE, area_score
+from rlgo.go.board import BLACK, EMPTY, PASS, WHITE, area_score
 from rlgo.go.coords import to_vertex
 from rlgo.go.game import Game
 from rlgo.go.life import owners, regions, unconditional
+from rlgo.go.rules import most_moves
 from rlgo.play.player import RESIGN, Player, moves_to_try, won_by
 
 MakeJudge = Callable[[int], Player | None]
@@ -98,7 +98,7 @@ def count(game: Game, dead: Iterable[int] = ()) -> Ending:
     return Ending(game, [chain for chain in chains_of(game) if points & set(chain)], [], [])
 
 
-def decide(game: Game, player: Player | None = None, stop: Callable[[], bool] = never) -> Ending:
+def decide(game: Game, player: Player | None = None) -> Ending:
     """Decide the end of a game by playing on for both sides.
 
     Parameters
@@ -106,7 +106,6 @@ def decide(game: Game, player: Player | None = None, stop: Callable[[], bool] = 
     game : the position; two passes before it do not matter
     player : plays on, and passes once nothing is left to gain, such as `mcts.Judge`; None: only stones that are dead
         whatever anybody plays are dead
-    stop : polled between moves; returning True leaves the rest of the board as it stands
 
     >>> import rlgo
     >>> game = rlgo.Game(5, komi=0.5)
@@ -119,24 +118,21 @@ def decide(game: Game, player: Player | None = None, stop: Callable[[], bool] = 
     if player is None:
         owned = {p: side for side, region in unconditional(game.board)[1] for p in region.points}
         return Ending(game, [c for c in chains if owned.get(c[0], color[c[0]]) != color[c[0]]], [], [])
-    ends = [_play_on(game, first, player, stop) for first in (BLACK, WHITE)]
-    owned_then = [owners(end.board) for end in ends]
-    dead, disputed = [], []
-    for chain in chains:
-        lives = [2 * sum(then[p] == color[p] for p in chain) > len(chain) for then in owned_then]
-        if not any(lives):
-            dead.append(chain)
-        elif not all(lives):
-            disputed.append(chain)
-    unfinished = [p for chain in disputed for p in chain]
+    ends = [_play_on(game, first, player) for first in (BLACK, WHITE)]
+    one, other = (owners(end.board) for end in ends)
+
+    def lives(chain: list[int], owned: list[int]) -> bool:
+        return 2 * sum(owned[p] == color[p] for p in chain) > len(chain)
+
+    dead = [chain for chain in chains if not (lives(chain, one) or lives(chain, other))]
+    alive = [chain for chain in chains if lives(chain, one) and lives(chain, other)]
+    unfinished = {p for chain in chains if chain not in dead and chain not in alive for p in chain}
     now = Ending(game, dead, [], []).owners
-    unfinished += [
-        p for p, owner in enumerate(now) if owner in (BLACK, WHITE) and any(then[p] != owner for then in owned_then)
-    ]
+    unfinished |= {p for p, owner in enumerate(now) if owner in (BLACK, WHITE) and not owner == one[p] == other[p]}
     if int(area_score(ends[0].board)) - int(area_score(ends[1].board)) > _DAME:
-        unfinished += [p for p, (a, b) in enumerate(zip(*owned_then, strict=True)) if a != b]
-    seki = [c for c in chains if c not in dead and c not in disputed and all(_is_in_seki(c, end) for end in ends)]
-    return Ending(game, dead, seki, sorted(set(unfinished)))
+        unfinished |= {p for p, owner in enumerate(one) if owner != other[p]}
+    seki = [chain for chain in alive if all(_is_in_seki(chain, end) for end in ends)]
+    return Ending(game, dead, seki, sorted(unfinished))
 
 
 def _is_in_seki(chain: list[int], end: Game) -> bool:
@@ -149,13 +145,11 @@ def _is_in_seki(chain: list[int], end: Game) -> bool:
     return own <= _EYE and any(owned[q] == EMPTY for q in around)
 
 
-def _play_on(game: Game, first: int, player: Player, stop: Callable[[], bool]) -> Game:
+def _play_on(game: Game, first: int, player: Player) -> Game:
     """Let a player play on for both sides, `first` first, until both pass; return the last position."""
     player.new_game()
     position = _filled(game, first)
-    for _ in range(3 * game.size**2):
-        if position.is_over() or stop():
-            break
+    while not position.is_over() and len(position.moves) < most_moves(game.size):
         p = player.genmove(position)
         position.play(PASS if p == RESIGN else p)
         if p != PASS and (filled := _filled(position, position.to_play)).board.hash != position.board.hash:
@@ -164,77 +158,44 @@ def _play_on(game: Game, first: int, player: Player, stop: Callable[[], bool]) -
 
 
 def _filled(game: Game, to_play: int) -> Game:
-    """Return a position in which what is decided anyway is filled with its owner's stones, but for one eye a region.
-
-    The score stays the same, and so do the liberties that decide anything.
-    """
+    """Return a position in which what is decided anyway is filled with its owner's stones, but for one eye a region."""
     color, stride = game.board.color.copy(), int(game.board.stride)
     for side, region in unconditional(game.board)[1]:
-        inside = set(region.points)
-
-        def flaws(p: int, side: int = side, inside: set[int] = inside) -> int:
-            """Count what speaks against an eye: those of the four diagonal points that are not the owner's."""
-            diagonal = (p - stride - 1, p - stride + 1, p + stride - 1, p + stride + 1)
-            return sum(color[q] != side for q in diagonal if q not in inside)
-
-        eye = min((p for p in region.points if color[p] == EMPTY), key=flaws)
+        empty = [p for p in region.points if color[p] == EMPTY]
         color[region.points] = side
-        color[eye] = EMPTY
+        # Playouts fill eyes with enemies on the diagonals.
+        corners = np.array([-stride - 1, -stride + 1, stride - 1, stride + 1])
+        color[min(empty, key=lambda p: np.count_nonzero(color[p + corners] != side))] = EMPTY
     filled = Game(game.size, game.komi)
-    points = np.flatnonzero((color != EMPTY) & (color != BORDER)).tolist()
-    filled.set_up([(int(color[p]), p) for p in points], to_play)
+    filled.set_up([(int(c), p) for p, c in enumerate(color) if c in (BLACK, WHITE)], to_play)
     return filled
 
 
 class Endings:
-    """Decides the end of games, of each position once.
+    """Decides the end of games, of each position once; `make` makes the player of `decide` for a board size."""
 
-    Parameters
-    ----------
-    make : makes the player that plays on, for a board size; see `decide`
-    stop : see `decide`
-    """
-
-    def __init__(self, make: MakeJudge | None, stop: Callable[[], bool] = never) -> None:
-        self._judge = cache(make or (lambda _size: None))
-        self._stop = stop
+    def __init__(self, make: MakeJudge | None) -> None:
+        self.judge: MakeJudge = cache(make or (lambda _size: None))
         self._last: tuple[object, Ending] | None = None  # with the position that it is of
 
     def __call__(self, game: Game) -> Ending:
-        """Return the end of a game. RlgoError if the player fails."""
+        """Return the end of a game."""
         position = game.size, game.komi, int(game.board.hash), game.resigned
         if self._last is None or self._last[0] != position:
-            judge = None if game.resigned else self._judge(game.size)
-            self._last = position, decide(game.copy(), judge, self._stop)
+            self._last = position, decide(game.copy(), None if game.resigned else self.judge(game.size))
         return self._last[1]
 
-    def warm_up(self, size: int) -> None:
-        """Compile what deciding needs."""
-        judge = self._judge(size)
-        if judge is not None:
-            judge.warm_up()
 
-
-def is_won_by_pass(game: Game, end: Callable[[Game], Ending]) -> bool:
-    """Return whether the opponent has passed, and the game is won without the opponent's dead stones.
-
-    end : decides the end of a game
-    """
+def is_won_by_pass(game: Game, end: Endings) -> bool:
+    """Return whether the opponent has passed, and the game is won without the opponent's dead stones."""
     if not game.moves or game.moves[-1] != (3 - game.to_play, PASS) or not moves_to_try(game):
         return False
     ending = end(game)
     return not ending.unfinished and won_by(game.to_play, ending.rest.outcome) == 1
 
 
-def clean_up(player: Player, end: Callable[[Game], Ending], game: Game) -> int:
-    """Choose a move, but do not end the game by a pass while the opponent has dead stones on the board."""
-    if all(game.board.color[chain[0]] == game.to_play for chain in end(game).dead):
-        return player.genmove(game)
-    while game.moves and game.moves[-1][1] == PASS:
-        game = game.copy()  # hide the pass, which might be answered with a pass
-        game.moves.pop()
-    p = player.genmove(game)
-    if p in (PASS, RESIGN):
-        others = [c.move for c in player.candidates(game) if c.move != PASS and game.is_legal(c.move)]
-        p = next(iter([*others, *game.sensible_moves()]), PASS)
-    return p
+def clean_up(player: Player, end: Endings, game: Game) -> int:
+    """Choose a move, but let the judge move while the opponent has dead stones on the board."""
+    judge = end.judge(game.size)
+    has_dead = any(game.board.color[chain[0]] != game.to_play for chain in end(game).dead)
+    return (judge if judge and has_dead else player).genmove(game)

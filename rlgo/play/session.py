@@ -103,7 +103,7 @@ class GameSession:
         self._own_move_last = False  # whether the last change to the game was a move by the player
         self._players = SizedPlayers(player, size, make, self._prepare)
         self._searching = Searching(self._players, self.clock, self.log)
-        self._endings = Endings(judge, self._searching.is_stopped)
+        self._endings = Endings(judge)
         self.game = Game(size, komi)
         self._komi = self.game.komi  # of games that state none
         self._players.start(size, self.clock.settings, ready)
@@ -241,8 +241,8 @@ class GameSession:
         """Connect a player with this session, and compile now what it may need while a clock runs."""
         player.stop = self._searching.is_stopped
         player.warm_up()
-        if self.early_pass:
-            self._endings.warm_up(size)
+        if self.early_pass and (judge := self._endings.judge(size)) is not None:
+            judge.warm_up()
 
     def set_time(self, settings: TimeSettings | None) -> None:
         """Set the clock by these settings, or remove it (None). No clock starts before the player is ready."""
@@ -294,7 +294,7 @@ class GameSession:
     def clean_up(self, color: int | None = None) -> int:
         """Play like `genmove`, but keep playing while the opponent has dead stones on the board."""
         position = self._position(color)
-        p = self._searching.choose(position, partial(clean_up, self.player, self.ending), timed=True)
+        p = self._searching.choose(position, partial(clean_up, self.player, self._endings), timed=True)
         return self._make_move(p, position.to_play)
 
     def suggest(self, color: int | None = None, report: Report | None = None, every: float = REPORT_SECONDS) -> int:
@@ -306,7 +306,7 @@ class GameSession:
     def _choose(self, position: Game, *, timed: bool, report: Report | None, every: float) -> int:
         """Choose a move; with `early_pass`, end a game that is won, without a search."""
         self.wait()
-        if self.early_pass and is_won_by_pass(position, self.ending):
+        if self.early_pass and is_won_by_pass(position, self._endings):
             self._searching.last = None
             self.log(f"{COLOR_NAMES[position.to_play]} passes: the game is won")
             return PASS
