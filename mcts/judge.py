@@ -13,7 +13,7 @@ from mcts.policies import Puct
 from mcts.priors import Handcrafted, Network, sum_of
 from mcts.priors.stages import Stage
 from mcts.settings import Resources, Search
-from rlgo.go.board import PASS, area_score
+from rlgo.go.board import BLACK, PASS, area_score
 from rlgo.go.game import Game
 from rlgo.moves.rollout import DefaultPolicy
 from rlgo.network.conv_network import ConvNetwork
@@ -21,8 +21,9 @@ from rlgo.play.player import Player, Seed
 
 _SPAN = 20.0  # points from the middle of the window to its ends
 _INSIDE = 0.3  # values farther from 0.5 move the window
-_TRIES = 4  # windows for a move
+_TRIES = 6  # windows for a move, and moves that turn out to repeat a position
 _GUIDED, _FREE = 0.3, 0.001  # scale of the network's policy with many moves left, and with few
+_HOPE = 0.9  # part of the window that a sacrifice may gain
 _IDLE = 1.5 / (2 * _SPAN)  # with many moves left, one that gains no more than 1.5 points is not worth playing
 _ENOUGH = 16  # visits of a pass, to believe its value
 
@@ -34,7 +35,7 @@ class Judge(Player):
     ----------
     size : board size
     network : guides the search while many moves are left
-    simulations : of each search
+    simulations : of a search while many moves are left, and a quarter of those of others
     seed : of all random numbers
 
     >>> import mcts, rlgo
@@ -57,13 +58,13 @@ class Judge(Player):
                     Score(_SPAN),
                     passes=True,
                 ),
-                simulations,
+                n,
                 resources=Resources(reuse=False, memory_mb=32.0),
                 default_policy=DefaultPolicy(mercy=False),
                 evaluator=network,
                 seed=seed,
             )
-            for scale in (_GUIDED, _FREE)
+            for scale, n in ((_GUIDED, simulations), (_FREE, 4 * simulations))
         )
 
     def warm_up(self) -> None:
@@ -80,23 +81,53 @@ class Judge(Player):
         if self._expected is None:
             self._expected = int(area_score(game.board))
         searches = (self._guided, self._free) if n > game.size else (self._free,)
-        return next((p for p in (self._search(search, game) for search in searches) if p != PASS), PASS) if n else PASS
+        moves = (self._search(search, game) for search in searches)
+        return next((p for p in (*moves, self._hope(game)) if p != PASS), PASS) if n else PASS
 
     def _search(self, search: TreeSearch, game: Game) -> int:
         """Search until the value is inside the window."""
-        expected = self._expected or 0
+        expected, game = self._expected or 0, _without_passes(game)
         many = len(game.sensible_moves()) > game.size
-        game = game.copy()
-        while game.moves and game.moves[-1][1] == PASS:
-            game.moves.pop()  # the pass, which a search might answer with a pass because it leads
         for _ in range(_TRIES):
             game.komi = float(expected)
             move = search.genmove(game)
             found = search.candidates(game)
+            if _repeats(game, found[0].line[:3]):
+                game.allowed = frozenset(game.sensible_moves()) - {move}
+                continue
             shift = round((2 * found[0].value - 1) * _SPAN)
             if abs(found[0].value - 0.5) < _INSIDE or not shift:
                 break
             expected += shift
         self._expected = expected
-        idle = [c for c in found if c.move == PASS and c.visits >= _ENOUGH and abs(c.value - found[0].value) <= _IDLE]
-        return PASS if many and idle else move
+        best, sign = found[0].value, 1 if game.to_play == BLACK else -1
+        as_it_stands = 0.5 + (int(area_score(game.board)) - expected) / (2 * _SPAN)  # the opponent may pass, too
+        passes = [min(sign * c.value, sign * as_it_stands) for c in found if c.move == PASS and c.visits >= _ENOUGH]
+        return PASS if many and passes and sign * best - passes[0] <= _IDLE else move
+
+    def _hope(self, game: Game) -> int:
+        """Return a sacrifice that gains, or PASS: with what is expected at the end of the window, it costs little to try."""
+        sign, game = 1 if game.to_play == BLACK else -1, _without_passes(game)
+        game.komi = float((self._expected or 0) + sign * _HOPE * _SPAN)
+        self._free.genmove(game)
+        best = self._free.candidates(game)[0]
+        gain = 0.5 + sign * (best.value - 0.5) - (1 - _HOPE) / 2
+        return best.move if gain > 2 * _IDLE and not _repeats(game, best.line[:3]) else PASS
+
+
+def _without_passes(game: Game) -> Game:
+    """Return a copy without the last pass, which a search might answer with a pass because it leads."""
+    game = game.copy()
+    while game.moves and game.moves[-1][1] == PASS:
+        game.moves.pop()
+    return game
+
+
+def _repeats(game: Game, line: list[int]) -> bool:
+    """Return whether superko, which the tree does not know, forbids one of these moves."""
+    game = game.copy()
+    for p in line:
+        if not game.is_legal(p):
+            return True
+        game.play(p)
+    return False

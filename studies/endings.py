@@ -9,6 +9,7 @@ Each line of the answer is about a game whose end differs.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -20,7 +21,7 @@ from rlgo.go.sgf import load_sgf
 from rlgo.play.ending import Endings
 from train.players.networks import make_judge
 
-GNUGO = ["gnugo", "--mode", "gtp", "--chinese-rules"]
+GNUGO = [shutil.which("gnugo") or "/usr/games/gnugo", "--mode", "gtp", "--chinese-rules"]
 
 
 def by_gnugo(game: Game) -> str:

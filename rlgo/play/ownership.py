@@ -16,7 +16,6 @@ from rlgo.compiler.jit import compiling, copy_record, make_rng, njit
 from rlgo.go.board import BLACK, BORDER, EMPTY, WHITE, new_boards
 from rlgo.go.coords import from_row_col
 from rlgo.go.game import Game
-from rlgo.go.life import owners
 from rlgo.go.rules import make_rules
 from rlgo.moves.rollout import DefaultPolicy, new_rollout, playout
 from rlgo.play.player import Seed
@@ -125,17 +124,3 @@ class Ownership:
     def score(self) -> float:
         """The mean score of the playouts: Black's points minus White's minus komi."""
         return float(self.map.sum()) - self._game.komi
-
-
-def areas(game: Game) -> dict[int, int]:
-    """Return the points of each colour by area, with all stones alive; their difference less komi is `Game.score`.
-
-    >>> import rlgo
-    >>> game = rlgo.Game(5)
-    >>> for vertex in ("C3", "pass"):
-    ...     game.play(vertex)
-    >>> areas(game)
-    {1: 25, 2: 0}
-    """
-    owned = owners(game.board)
-    return {color: owned.count(color) for color in (BLACK, WHITE)}

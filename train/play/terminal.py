@@ -23,7 +23,6 @@ from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.draw import board_text
 from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.play.ending import Ending
-from rlgo.play.ownership import PLAYOUTS
 from rlgo.play.player import RESIGN, Candidate, name_of_move, won_by
 from rlgo.play.session import GameSession
 from train.console import unicode_output
@@ -271,9 +270,6 @@ class TerminalGame:
         self.write("\n".join(lines))
 
     def _score(self) -> None:
-        ownership = self.session.ownership()
-        lead = f"{'B' if ownership.score > 0 else 'W'}+{abs(ownership.score):.1f}"
-        self.write(f"Black wins {ownership.wins:.0%} of {PLAYOUTS} playouts, which end {lead} on average.")
         ending = self.session.ending()
         self.write(self._describe_end(ending))
         without = f"; without the dead stones: {ending.rest.result}" if ending.dead else ""

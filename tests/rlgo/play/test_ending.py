@@ -124,6 +124,12 @@ def test_nobody_captures_what_lives_unconditionally() -> None:
     assert found > 100
 
 
+def test_points_of_owners_add_up_to_the_score() -> None:
+    for game in [Game(7, 0.5), *random_ends()]:
+        owned = owners(game.board)
+        assert owned.count(BLACK) - owned.count(WHITE) - 0.5 == game.score()
+
+
 def test_filling_changes_neither_score_nor_what_is_open() -> None:
     filled_any = False
     for game in random_ends():

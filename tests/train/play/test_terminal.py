@@ -203,7 +203,6 @@ def test_the_engine_agrees_to_end_a_game_that_it_has_won() -> None:
 def test_score_and_help() -> None:
     played = dead_stone("y", "score", "help")
     assert played.written.count("Dead: White E1.") == 1
-    assert any(text.startswith("Black wins 100% of 400 playouts, which end B+2") for text in played.written)
     assert any(text.endswith("without the dead stones: B+24.5.") for text in played.written)
     help_text = played.written[-2]
     assert all(f"  {name} " in help_text for name in ["pass", "undo", "hint", "score", "save", "quit"])

@@ -13,7 +13,6 @@ from rlgo.go.board import BLACK, EMPTY, WHITE
 from rlgo.go.coords import from_row_col, from_vertex, to_vertex
 from rlgo.go.game import Game
 from rlgo.play.ending import Ending
-from rlgo.play.ownership import areas
 from train.play.web.messages.requests import Position
 
 COLORS = {"black": BLACK, "white": WHITE}
@@ -66,13 +65,13 @@ def setup_of(game: Game) -> dict[str, list[str]]:
 
 def describe_end(ending: Ending) -> dict[str, Any]:
     """Return the ``score`` message."""
-    game, rest = ending.game, ending.rest
+    game = ending.game
     sign = {BLACK: 1, WHITE: -1}
     return {
         "type": "score",
         "result": ending.result,
-        "score": rest.score(),
-        "area": {NAMES[color]: points for color, points in areas(rest).items()},
+        "score": ending.rest.score(),
+        "area": {name: ending.owners.count(color) for name, color in COLORS.items()},
         "dead": [vertices_of(chain, game.size) for chain in ending.dead],
         "seki": [vertices_of(chain, game.size) for chain in ending.seki],
         "unfinished": vertices_of(ending.unfinished, game.size),
