@@ -69,10 +69,13 @@ clean:  ## remove what can be made again: .venv and caches (runs stay)
 	find rlgo mcts train tests tools studies -name __pycache__ -prune -exec rm -rf {} +
 
 # Set-up, once, and again when pyproject.toml changes. pip says what it is doing. Without --no-compile, half of the time
-# would go into translating modules to byte code, most of which are never imported.
+# would go into translating modules to byte code, most of which are never imported. Where Python may not do that later,
+# it is done now: otherwise each start would translate them again.
 define install
 	@echo "Installing $(1) into $(VENV), once:"
-	@start=$$(date +%s); $(PIP) install --no-compile --editable '.[$(2)]' && echo "Installed after $$(( $$(date +%s) - start )) s"
+	@start=$$(date +%s); $(PIP) install $(if $(PYTHONDONTWRITEBYTECODE),--compile,--no-compile) --editable '.[$(2)]' \
+	$(if $(PYTHONDONTWRITEBYTECODE),&& $(BIN)/python -m compileall -q rlgo mcts train) \
+	&& echo "Installed after $$(( $$(date +%s) - start )) s"
 endef
 
 $(VENV)/venv.stamp:

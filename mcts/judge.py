@@ -106,7 +106,7 @@ class Judge(Player):
         return PASS if many and passes and sign * best - passes[0] <= _IDLE else move
 
     def _hope(self, game: Game) -> int:
-        """Return a sacrifice that gains, or PASS: with what is expected at the end of the window, it costs little to try."""
+        """Return a sacrifice that gains, or PASS: at the end of the window, it costs little to try."""
         sign, game = 1 if game.to_play == BLACK else -1, _without_passes(game)
         game.komi = float((self._expected or 0) + sign * _HOPE * _SPAN)
         self._free.genmove(game)

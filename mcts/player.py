@@ -20,7 +20,7 @@ from mcts.policies.gumbel import plan_root, target_of, write_scores
 from mcts.policies.puct import draw_by_visits, pruned_visits, with_noise
 from mcts.policies.rave import write_values
 from mcts.priors import Outside, Rlgo
-from mcts.result import TreeResult, empty_maps, no_result, read_result, result_maps
+from mcts.result import TreeResult, empty_maps, no_result, principal_variations, read_result, result_maps
 from mcts.root import Root
 from mcts.search import simulate
 from mcts.settings import (
@@ -45,8 +45,11 @@ from mcts.tree import (
     WAITING,
     Tree,
     add_root,
+    add_scores,
     edge_arrays,
     edges_in,
+    edges_of,
+    find_edge,
     may_pass,
     new_tree,
     node_arrays,
@@ -77,6 +80,7 @@ from rlgo.search.td_search import TdSearch
 
 _EDGES_PER_NODE = 8  # a low estimate, used to size the tree: nodes late in a game have 5 to 10 edges
 _NEARLY_FULL = 0.5  # from here on, `tree.visits_to_expand` saves room
+_LARGE_LOSS, _SURE_VISITS = 0.1, 1_000  # so large a loss is believed from so many visits on: docs/engine.md
 _AT_ONCE = 16  # simulations if no clock time is left: a full slice on 13x13 takes 9 ms, a lot at a second per game
 
 
@@ -184,7 +188,8 @@ class TreeSearch(Player):
             self._check_halving(resources)
         if not is_flat:
             announce(f"memory_mb = {resources.memory_mb:g}", resources.memory_mb * 1e6)
-        trees = [_new_tree(size, self.composition, resources.memory_mb / n_trees) for _ in range(n_trees)]
+        has_score = self._network is not None
+        trees = [_new_tree(size, self.composition, resources.memory_mb / n_trees, has_score) for _ in range(n_trees)]
         sequence = seed_sequence(seed)
         reuses = resources.reuse and not is_flat and not self._halves
         self.root = Root(size, trees, reuses, np.random.default_rng(sequence))
@@ -296,9 +301,80 @@ class TreeSearch(Player):
         prior, is_own = result.prior, self._has_policy or game.to_play == BLACK
         if not self.settings.prior:
             prior = np.full(len(result.moves), np.nan)
-        lines = [result.line.tolist(), *([int(p)] for p in result.moves[1:])]
-        columns = zip(result.moves, result.q, result.visits, lines, prior if is_own else 1.0 - prior, strict=True)
-        return [Candidate(int(p), float(q), int(n), line, float(h)) for p, q, n, line, h in columns if n > 0]
+        visited = np.flatnonzero(result.visits > 0)
+        moves = result.moves[visited].tolist()
+        columns = (result.q, result.visits, prior if is_own else 1.0 - prior)
+        lines = principal_variations(self.trees[0], moves, self.composition.prior_n)
+        return [
+            Candidate(p, q, n, line, h, visits)
+            for p, q, n, h, (line, visits) in zip(moves, *(c[visited].tolist() for c in columns), lines, strict=True)
+        ]
+
+    def scores(self, game: Game) -> dict[int, float]:
+        """Return Black's points after each move: the mean of the network's score over the leaves below it."""
+        if self._network is None:
+            return super().scores(game)
+        if not self.root.is_at(game):  # no search is needed where a pass wins
+            return {} if moves_to_try(game) else {PASS: game.score()}
+        leaves, totals = dict[int, float](), dict[int, float]()
+        for tree in self.trees:
+            n, edges = nodes_in(tree), edges_of(tree, 0)
+            here, sums = np.zeros(len(edges)), np.zeros(len(edges))
+            add_scores(tree, self.composition.prior_n, np.zeros(n, np.float32), np.full(n, -1, np.int32), here, sums)
+            for p, k, total in zip(edges.move.tolist(), here, sums, strict=True):
+                leaves[p], totals[p] = leaves.get(p, 0) + k, totals.get(p, 0) + total
+        found = {p: float(totals[p] / k) for p, k in leaves.items() if k > 0 and np.isfinite(totals[p])}
+        if self.calibration is None:
+            return found
+        chances = {c.move: self.chance(c.value, game) for c in self.candidates(game)}
+        n, points = game.n_played, self.calibration.points
+        return {p: points(found[p], chance, n, game.size) for p, chance in chances.items() if p in found}
+
+    def compare(self, game: Game, move: int) -> list[Candidate]:
+        """Search a position, and its `move` as much as the best one; return the candidates, the best first.
+
+        Half of the budget goes to a search that chooses freely. Then `move` alone is searched, in the same tree, until
+        it has as many visits as the best move. A difference that is large and rests on few visits varies much from
+        search to search: then both moves are searched on, beyond the budget.
+        """
+        own, moves = self.own_budget(), moves_to_try(game)
+        if not moves and move == PASS:
+            return super().compare(game, move)
+        half = Budget(own.simulations and (own.simulations + 1) // 2, own.seconds and own.seconds / 2, stop=own.stop)
+        self.search(game, half, moves if move in moves else [*moves, move])
+        if isinstance(self.settings.policy, Flat | Gumbel):
+            return self.candidates(game)
+        found = self.candidates(game)
+        if not found:
+            return found
+        best, line, visits = found[0].move, found[0].line, {c.move: c.visits for c in found}
+        self._search_alone(game, move, visits[best] - visits.get(move, 0), own.stop)
+        while True:
+            known = {c.move: c for c in self.candidates(game) if c.move in (best, move)}
+            n, chances = min(c.visits for c in known.values()), [self.chance(c.value, game) for c in known.values()]
+            more = min(n, _SURE_VISITS - n) if max(chances) - min(chances) >= _LARGE_LOSS else 0
+            if not all(self._search_alone(game, p, more, own.stop) for p in (best, move)):
+                first, *rest = sorted(self.candidates(game), key=lambda c: c.move != best)
+                return [first._replace(line=line), *rest]
+
+    def _search_alone(self, game: Game, move: int, n: int, stop: Callable[[], bool]) -> int:
+        """Run n simulations that all begin with one move, and return how many there were.
+
+        The root's edge for it comes first, and the others are hidden.
+        """
+        if n <= 0 or stop():
+            return 0
+        actions = [int(tree.n_edges[0]) for tree in self.trees]
+        for tree in self.trees:
+            i = [int(interpreted(find_edge)(0, move, tree)), 0]
+            for array in edge_arrays(tree):
+                array[i] = array[i[::-1]]
+            tree.n_edges[0] = 1
+        try:
+            return self.threads.run(n, self._task(game.komi)._replace(is_over=stop))
+        finally:
+            for tree, k in zip(self.trees, actions, strict=True):
+                tree.n_edges[0] = k
 
     def policy_target(self, game: Game) -> dict[int, int]:
         """Return what a policy should learn from the last search, move by move, without what only noise explains."""
@@ -355,6 +431,8 @@ class TreeSearch(Player):
         rules = make_rules(self._size, 0.0)
         context = Context(self.composition, self.default_policy, self.models, rules)
         first, later = tree_kernels(tree)
+        if self._network is not None:
+            later = [*later, (add_scores, tree, 0, np.zeros(1, np.float32), np.zeros(1, np.int32), numbers, numbers)]
         inlined: list[Any] = []
         if self.models.network is not None:
             inlined = [(evaluate_board, board, 0, 0, rules.komi, self.models.network, workspace.network.scratch)]
@@ -419,7 +497,7 @@ class TreeSearch(Player):
 
     # --- the search ---
 
-    def search(self, game: Game, budget: Budget | None = None) -> TreeResult:
+    def search(self, game: Game, budget: Budget | None = None, moves: list[int] | None = None) -> TreeResult:
         """Search from the position of `game` until the budget is spent.
 
         It also ends once no other move can become the most visited one: within the simulations that are left or, where
@@ -427,12 +505,13 @@ class TreeSearch(Player):
         (`player.moves_to_try`).
 
         budget : by default `own_budget`
+        moves : the moves to search, by default those of `moves_to_try`
         """
         check_size(self, game)
         budget = check("budget", budget, Budget | None)
         self.threads.clear()
         self.root.leave()
-        moves = moves_to_try(game)
+        moves = moves_to_try(game) if moves is None else moves
         if not moves:
             self.root.forget()
             self.result = None
@@ -479,7 +558,9 @@ class TreeSearch(Player):
         moves : the sensible moves there; a pass is added where it may be the best move (`tree.may_pass`)
         is_over : polled while an evaluator computes; True goes on without its answer
         """
-        actions = [*moves, PASS] if interpreted(may_pass)(len(moves), game.size, self.composition.passes) else moves
+        passes = PASS not in moves and (game.allowed is None or PASS in game.allowed)
+        passes = passes and interpreted(may_pass)(len(moves), game.size, self.composition.passes)
+        actions = [*moves, PASS] if passes else moves
         self.root.move_to(game, np.array(actions, np.int64))
         if self._halves:
             plan_root(self.settings.policy, self.threads.policy_scratch, len(actions), 0, self._rng)
@@ -583,12 +664,12 @@ def _with(evaluator: Any, settings: Search) -> Search:
     return settings if uses_evaluator else with_evaluator(settings)
 
 
-def _new_tree(size: int, search: Composition, memory_mb: float) -> Tree:
+def _new_tree(size: int, search: Composition, memory_mb: float, has_score: bool) -> Tree:
     """Return a tree that takes this much memory when full; for flat Monte-Carlo, with room only for the root."""
     most = size * size + 1
     kinds = NetworkValue | CorrectedValue | (OutsideValue if isinstance(search.policy, Gumbel) else NetworkValue)
     has_correction = isinstance(getattr(search.leaf, "value", None), kinds)
-    statistics = has_amaf(search.policy), has_correction
+    statistics = has_amaf(search.policy), has_correction, has_score
     one = new_tree(1, 1, *statistics)
     node_bytes = sum(array.itemsize for array in node_arrays(one))
     edge_bytes = sum(array.itemsize for array in edge_arrays(one))

@@ -5,14 +5,14 @@ Start reading at `TreeResult`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mcts.policies import Flat
 from mcts.settings import Composition
-from mcts.tree import NO_PRIOR, WAITING, Tree, find_edge, most_visited_line, nodes_in
-from rlgo.compiler.jit import interpreted
+from mcts.tree import NO_PRIOR, WAITING, Tree, most_visited_line, nodes_in
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.coords import to_row_col
 
@@ -80,7 +80,7 @@ def read_result(
         q_amaf=q_amaf[order],
         n_amaf=root.n_amaf[order],
         prior=root.prior[order],
-        line=principal_variation(trees[0], int(moves[0]), search.prior_n),
+        line=np.array(principal_variations(trees[0], moves[:1].tolist(), search.prior_n)[0][0]),
         simulations=simulations,
         nodes=sum(nodes_in(tree) for tree in trees),
     )
@@ -91,15 +91,19 @@ def prior_visits(trees: list[Tree], prior_n: int) -> int:
     return prior_n * sum(tree.stage[0] not in (NO_PRIOR, WAITING) for tree in trees)
 
 
-def principal_variation(tree: Tree, move: int, prior_n: int) -> np.ndarray:
-    """Return the root's `move` and the most visited replies to it, int64[...], as far as there are visits.
+def principal_variations(tree: Tree, moves: Iterable[int], prior_n: int) -> list[tuple[list[int], list[int]]]:
+    """Return each of the root's `moves` with the most visited replies, as far as there are visits, and their N(s, a).
 
     prior_n : C, the visits that an action has from its prior alone
     """
-    line = np.zeros(_MOST_MOVES, np.uint16)
-    edge = int(interpreted(find_edge)(0, move, tree))
-    n = int(most_visited_line(edge, prior_n, tree, line)) if edge >= 0 else 0
-    return line[:n].astype(np.int64) if n else np.array([move])
+    line, visits = np.zeros(_MOST_MOVES, np.uint16), np.zeros(_MOST_MOVES, np.int64)
+    first = int(tree.first_edge[0])
+    edges = {p: first + i for i, p in enumerate(tree.move[first : first + int(tree.n_edges[0])].tolist())}
+    found = []
+    for p in moves:
+        n = int(most_visited_line(edges[p], prior_n, tree, line, visits))
+        found.append((line[:n].tolist(), visits[:n].tolist()))
+    return found
 
 
 def empty_maps(size: int) -> dict[str, np.ndarray]:

@@ -1,8 +1,8 @@
 """Monte-Carlo tree search: descend, evaluate the leaf, back up. MC-RAVE paper, Algorithm 2.
 
-Start reading at `simulate`. What a search is composed of is chosen by type when it is compiled: the tree policy
-(`policies/`), prior knowledge (`priors/`), and what a simulation is worth (`leaves/`). Values in the tree are P(Black
-wins); the tree policy flips them where it selects an action.
+Start reading at `simulate`; docs/plain/uct.py is the same in plain Python. What a search is composed of is chosen by
+type when it is compiled: the tree policy (`policies/`), prior knowledge (`priors/`), and what a simulation is worth
+(`leaves/`). Values in the tree are P(Black wins); the tree policy flips them where it selects an action.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 
 from mcts.policies import Rave, has_policy
 from mcts.policies.rave import write_values
-from mcts.result import TreeResult, principal_variation, prior_visits
+from mcts.result import TreeResult, principal_variations, prior_visits
 from mcts.settings import Composition
 from mcts.threads import SearchThreads
 from mcts.tree import memory_of
@@ -34,12 +34,12 @@ def tree_statistics(result: TreeResult, threads: SearchThreads, search: Composit
         columns |= {"q_amaf": result.q_amaf, "n_amaf": result.n_amaf.astype(np.float64), "beta": betas}
     if search.prior:
         columns["policy" if has_policy(search.policy) else "prior"] = result.prior
-    lines = [principal_variation(threads.trees[0], int(p), search.prior_n).tolist() for p in result.moves[:_LINES]]
+    lines = principal_variations(threads.trees[0], result.moves[:_LINES].tolist(), search.prior_n)
     return SearchStatistics(
         "tree",
         result.moves.tolist(),
         columns,
-        lines,
+        [line for line, _ in lines],
         done=result.simulations,
         depth=max(int(workspace.tally.deepest) for workspace in threads.workspaces),
         size=result.nodes,

@@ -39,7 +39,7 @@ NODE_BITS = 36  # in `Tree.used`, the number of nodes starts at this bit
 class Tree(NamedTuple):
     """Nodes and their edges, with room for N nodes and E edges; node 0 is the root.
 
-    A node takes 13 bytes, 17 with a network's values; an edge takes 16, 24 with AMAF values.
+    A node takes 13 bytes, 21 with a network's values and scores; an edge takes 16, 24 with AMAF values.
 
     Attributes
     ----------
@@ -49,6 +49,7 @@ class Tree(NamedTuple):
         here; BUSY; WAITING
     correction : float32[N], what a network says of leaves below the node, NaN if it has not evaluated the node; see
         `leaves/values.py`. None in a search that does not use it
+    score : float32[N], Black's points according to a network, NaN if it has not evaluated the node; None without one
     move : uint16[E], the edge's point, or PASS
     child : int32[E], the node that the edge leads to, NO_CHILD, or BEING_ADDED while a thread adds it
     mc_statistic : int64[E], N(s, a) and the sum of outcomes z. Its `mean` is Q(s, a) = P(Black wins) for either
@@ -63,6 +64,7 @@ class Tree(NamedTuple):
     node_visits: np.ndarray
     stage: np.ndarray
     correction: np.ndarray | None
+    score: np.ndarray | None
     move: np.ndarray
     child: np.ndarray
     mc_statistic: np.ndarray
@@ -71,7 +73,9 @@ class Tree(NamedTuple):
     used: np.ndarray
 
 
-def new_tree(nodes: int, edges: int, has_amaf: bool = False, has_correction: bool = False) -> Tree:
+def new_tree(
+    nodes: int, edges: int, has_amaf: bool = False, has_correction: bool = False, has_score: bool = False
+) -> Tree:
     """Return an empty tree with room for this many nodes and edges, and the statistics that its search uses."""
     return Tree(
         first_edge=np.zeros(nodes, np.int32),
@@ -79,6 +83,7 @@ def new_tree(nodes: int, edges: int, has_amaf: bool = False, has_correction: boo
         node_visits=np.zeros(nodes, np.int32),
         stage=np.zeros(nodes, np.uint8),
         correction=np.zeros(nodes, np.float32) if has_correction else None,
+        score=np.zeros(nodes, np.float32) if has_score else None,
         move=np.zeros(edges, np.uint16),
         child=np.zeros(edges, np.int32),
         mc_statistic=np.zeros(edges, np.int64),
@@ -204,7 +209,7 @@ def add(array, i, word, shared):
 def tree_kernels(tree: Tree) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
     """Return what the first search calls besides simulations, and the next one, for `jit.compile_together`."""
     numbers = np.zeros(1, np.int64)
-    first = [(add_root, numbers, tree), (most_visited_line, 0, 0, tree, np.zeros(1, np.uint16))]
+    first = [(add_root, numbers, tree), (most_visited_line, 0, 0, tree, np.zeros(1, np.uint16), numbers)]
     later = [
         (_renumber, 0, tree, np.zeros(1, np.int32)),
         (_move_blocks, np.zeros(1, _BLOCK), numbers, numbers, numbers),
@@ -311,7 +316,8 @@ def _reset_node(node, first, n, tree):
     tree.n_edges[node] = n
     tree.node_visits[node] = 0
     tree.stage[node] = NO_PRIOR
-    _reset_correction(tree.correction, node)
+    _reset_number(tree.correction, node)
+    _reset_number(tree.score, node)
 
 
 @njit
@@ -322,9 +328,9 @@ def _reset_amaf(amaf_statistic, first, n):
 
 
 @njit
-def _reset_correction(correction, node):
-    if correction is not None:
-        correction[node] = np.nan
+def _reset_number(numbers, node):
+    if numbers is not None:
+        numbers[node] = np.nan
 
 
 @njit
@@ -338,26 +344,58 @@ def find_edge(node, move, tree):
 
 
 @njit
-def most_visited_line(edge, least, tree, line):
-    """Write the moves from `edge` on that follow the most visited edges to `line`, uint16[n], and return how many.
+def most_visited_line(edge, c, tree, line, visits):
+    """Write the moves that follow the most visited edges, from an edge of the root on, and return how many.
 
-    least : the line ends where no reply has more visits than this
+    c : visits that an action has from its prior alone. They do not count; the line ends where there are no others
+    line, visits : uint16[n], int64[n], the moves, and N(s, a) of each
     """
-    n = 0
-    while n < len(line):
+    n, node = 0, np.int64(0)
+    while True:
+        prior = np.float64(0 if tree.stage[node] in (NO_PRIOR, BUSY, WAITING) else c)
         line[n] = tree.move[edge]
+        visits[n] = count(tree.mc_statistic[edge]) - prior
         n += 1
         node = np.int64(tree.child[edge])
-        if node < 0:
-            break
-        first = np.int64(tree.first_edge[node])
-        edge, most = np.int64(-1), np.float64(least)
+        if node < 0 or n == len(line):
+            return n
+        first, most = np.int64(tree.first_edge[node]), np.float64(c)
+        edge = np.int64(-1)
         for i in range(first, first + tree.n_edges[node]):
             if count(tree.mc_statistic[i]) > most:
                 edge, most = np.int64(i), count(tree.mc_statistic[i])
         if edge < 0:
-            break
-    return n
+            return n
+
+
+@njit
+def add_scores(tree, prior_n, score, branch, leaves, totals):
+    """Add up the scores of the leaves below each action of the root, those of the nearest nodes above with one.
+
+    prior_n : C, the visits that an action has from its prior alone
+    score, branch : float32[n] and int32[n] for n nodes: scratch, with branch = -1
+    leaves, totals : float64[m]: the leaves below each action, and the sum of their scores
+    """
+    score[0] = tree.score[0]
+    for node in range(len(branch)):
+        if node > 0 and branch[node] < 0:
+            continue  # it hangs on an action that has been removed
+        first, c = np.int64(tree.first_edge[node]), prior_n if _has_prior(node, tree) else 0
+        for edge in range(first, first + tree.n_edges[node]):
+            action = edge - first if node == 0 else np.int64(branch[node])
+            n, s, child = count(tree.mc_statistic[edge]) - c, score[node], np.int64(tree.child[edge])
+            if 0 <= child < len(branch):  # a search that goes on may have added others
+                s = s if np.isnan(tree.score[child]) else tree.score[child]
+                score[child], branch[child] = s, action
+                of_prior = prior_n * tree.n_edges[child] if _has_prior(child, tree) else 0
+                n -= tree.node_visits[child] - of_prior  # those go on from there
+            leaves[action] += n
+            totals[action] += n * s
+
+
+@inline
+def _has_prior(node, tree):
+    return tree.stage[node] not in (NO_PRIOR, BUSY, WAITING)
 
 
 def keep_subtree(root: int, tree: Tree) -> None:

@@ -34,6 +34,7 @@ __all__, __getattr__, __dir__ = lazily(
         "rlgo.play.session": ("GameSession",),
         "rlgo.base.settings": ("Learning", "Policy"),
         "rlgo.go.sgf": ("load_sgf", "write_sgf"),
+        "rlgo.go.sgf_files": ("save_sgf",),
         "rlgo.features.shapes": ("FeatureSet", "make_features"),
         "rlgo.search.table_search": ("TableLearning", "TableSearch"),
         "rlgo.search.td_search": ("Simulation", "TdSearch"),

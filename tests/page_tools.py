@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 
 def wait_until_ready(page) -> None:
     page.locator(".result", has_text="to play").wait_for()
+
+
+def wait_until(page, condition: str) -> None:
+    """Wait for an expression in JavaScript. `page.wait_for_function` needs eval, which the page does not allow."""
+    while not page.evaluate(condition):
+        page.wait_for_timeout(20)
 
 
 def show(page, view: str) -> None:
@@ -72,3 +79,38 @@ def moves_shown(page) -> str:
 
 def wait_for_moves(page, text: str) -> None:
     page.locator(".navigation .count", has_text=re.compile(f"^{text}$")).first.wait_for()
+
+
+def open_search(page) -> None:
+    """Show what a view searches with, beside its main button."""
+    page.locator(".search-bar summary").click()
+
+
+def record(moves: int, size: int = 9) -> str:
+    """A record without captures, such as ``;B[aa];W[ba]``, in rows that leave gaps."""
+    points = [f"{chr(97 + 2 * column)}{chr(97 + 2 * row)}" for row in range(size // 2) for column in range(size // 2)]
+    points += [f"{chr(98 + 2 * column)}{chr(98 + 2 * row)}" for row in range(size // 2) for column in range(size // 2)]
+    played = "".join(f";{'BW'[i % 2]}[{point}]" for i, point in enumerate(points[:moves]))
+    return f"(;GM[1]FF[4]SZ[{size}]KM[7.5]{played})"
+
+
+def begin_alone(page, size: int = 9, moves: int = 0) -> None:
+    """Begin a game of two humans, with a record of so many moves; its last position is shown."""
+    begin(page, size=size, white="human")
+    if moves:
+        open_text(page, record(moves, size))
+        wait_for_moves(page, rf"\d+/{moves}")
+        page.keyboard.press("End")
+        wait_for_moves(page, f"{moves}/{moves}")
+
+
+def reload_with(page, changes: dict) -> None:
+    """Reload the page, and change the game that the tab has stored before the page reads it."""
+    page.add_init_script(f"({_STORED})({json.dumps(changes)})")
+    page.reload()
+
+
+_STORED = """(changes) => {
+    const stored = JSON.parse(sessionStorage.getItem("rlgo-game"));
+    sessionStorage.setItem("rlgo-game", JSON.stringify({ ...stored, ...changes }));
+}"""

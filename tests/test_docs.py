@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import re
-import shlex
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from documents import Block, agrees, blocks_of, check_words, comparable, run_command, transcript
 
 from rlgo.base.budget import BATCH_SECONDS, SLICE_SECONDS
-from train.cli.main import main
 from train.experiments.results.analysis import read_raw, scores_of
 from train.play.web.options import Limits
 from train.players import engines
 from train.players.keys import PLAYERS
-from train.players.levels import LEVELS
+from train.players.levels import LEVELS, STRENGTHS, spec_of_level
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, RESULTS = ROOT / "docs", ROOT / "results"
@@ -29,12 +29,16 @@ NOTEBOOKS = sorted((DOCS / "examples").glob("*.ipynb"))
 NEEDS = {"import pyspiel": "pyspiel", "train.play.pettingzoo": "pettingzoo", "rlgo.vector_env": "gymnasium"}
 
 
+BLOCKS = {page.name if page.parent != ROOT / "checkpoints" else "checkpoints": blocks_of(page) for page in PAGES}
+
+
 def python_blocks() -> list:
-    """Every ```python block of every page."""
+    """Every ```python block of every page, and what it prints, if the page says that."""
     return [
-        pytest.param(code, id=f"{page.name}-{i}")
-        for page in PAGES
-        for i, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL))
+        pytest.param(block.text, after.text if after.is_output else None, id=block.name)
+        for blocks in BLOCKS.values()
+        for block, after in itertools.zip_longest(blocks, blocks[1:], fillvalue=Block("", "", "", False))
+        if block.language == "python" and block.is_run
     ]
 
 
@@ -56,8 +60,8 @@ def test_no_placeholder_is_left():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", python_blocks())
-def test_python_block_runs(code, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("code", "expected"), python_blocks())
+def test_python_block_runs(code, expected, tmp_path, monkeypatch, capsys):
     for line, module in NEEDS.items():
         if line in code:
             pytest.importorskip(module)
@@ -67,11 +71,19 @@ def test_python_block_runs(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {"__name__": "__main__"}
     exec(compile(code, "documentation", "exec", dont_inherit=True), names)
+    if expected is not None:
+        assert comparable(capsys.readouterr().out) == comparable(expected)
 
 
 def test_there_are_python_blocks():
     pages = {block.id.rpartition("-")[0] for block in python_blocks()}
     assert {"README.md", "python.md", "engine.md", "arena.md"} <= pages
+
+
+def printed_by(cell) -> list[str]:
+    """The text that a cell of a notebook prints and returns, without what goes to standard error."""
+    outputs = [output for output in cell.get("outputs", []) if output.get("name") != "stderr"]
+    return [line for o in outputs for line in comparable(o.get("text") or o.get("data", {}).get("text/plain", ""))]
 
 
 @pytest.mark.slow
@@ -87,22 +99,60 @@ def test_notebook_runs(notebook, tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     book = nbformat.read(notebook, as_version=4)
+    stored = [printed_by(cell) for cell in book.cells]
     client = nbclient.NotebookClient(book, timeout=None, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
-    assert any(cell.get("outputs") for cell in book.cells)
+    assert [printed_by(cell) for cell in book.cells] == stored
+    assert any(stored)
+
+
+# ---------------------------------------------------------------------------------------------
+# Commands, and what they print
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The folder in which the commands of all pages run, and what each has printed."""
+    path = tmp_path_factory.mktemp("documents")
+    for name in ("docs", "checkpoints"):
+        (path / name).symlink_to(ROOT / name)
+    return path, {}
 
 
 @pytest.mark.slow
-def test_the_tour(tmp_path, monkeypatch, capsys):
-    """Train, export, import, and play: the player with the weights beats random play."""
-    tour = (DOCS / "weights.md").read_text("utf-8").partition("## Train, export")[2].partition("\n## ")[0]
-    commands = re.findall(r"^\$ rlgo (.*)$", tour, re.MULTILINE)
-    assert [command.split()[0] for command in commands] == ["train", "weights", "weights", "match"]
-    monkeypatch.chdir(tmp_path)
-    for command in commands:
-        assert main(shlex.split(command)) == 0, command
-    low = float(re.search(r"interval ([\d.]+)%", capsys.readouterr().out)[1])
-    assert low > 50
+@pytest.mark.parametrize("page", [name for name, blocks in BLOCKS.items() if any(b.is_transcript for b in blocks)])
+def test_commands_print_what_the_documents_show(page, folder, monkeypatch):
+    path, printed = folder
+    monkeypatch.chdir(path)
+    for block in BLOCKS[page]:
+        if named := re.match(r"# (\w+\.py)\n", block.text):
+            Path(named[1]).write_text(block.text, "utf-8")
+        if not block.is_transcript or not block.is_run:
+            continue
+        for command, expected in transcript(block.text):
+            if command not in printed:
+                printed[command] = run_command(command, expected)
+            assert agrees(printed[command], expected), f"{block.name}: $ {command}\n{printed[command]}"
+
+
+def test_the_comparison_sees_other_numbers():
+    assert agrees("9x9: 63 weights\n a\n b\n200 games in 55 s", "9x9: 63 weights\n...\n200 games in 41 s\n")
+    assert not agrees("9x9: 64 weights\n a\n b\n200 games in 55 s", "9x9: 63 weights\n...\n200 games in 41 s\n")
+    assert not agrees("9x9: 63 weights\nand more", "9x9: 63 weights\n")
+
+
+@pytest.mark.parametrize("page", BLOCKS)
+def test_blocks_are_run_or_say_why_not(page):
+    """Commands parse; what is printed belongs to a command or a Python block that is run."""
+    for block in BLOCKS[page]:
+        if block.language in ("", "py"):
+            is_checked = block.is_transcript or block.is_output or bool(block.commands)
+            assert (is_checked and block.language == "") or not block.is_run, f"{block.name}: {block.text[:80]}"
+        if not block.language:
+            for command in block.commands:
+                if command.startswith("rlgo "):
+                    check_words(command)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -186,18 +236,13 @@ def test_the_table_of_all_players_names_them_all():
 
 def test_levels_are_those_that_were_measured():
     raw = json.loads((RESULTS / "strength.json").read_text("utf-8"))
-    assert {int(level): keys for level, keys in raw["levels"].items()} == LEVELS
-    counted = json.loads((RESULTS / "rlgo_level_10_fade.json").read_text("utf-8"))
-    assert counted["a"] == f"rlgo,sims={LEVELS[9]['simulations']}"
+    assert {f"{size}x{size}" for size in raw["levels"]} == {*LEVELS}
+    for size, specs in raw["levels"].items():
+        assert specs == [spec_of_level(level, int(size)) for level in STRENGTHS]
     for pair in raw["pairs"]:
         assert pair["won"] == pair["scores"].count("1"), pair["seed"]
         assert pair["games"] == len(pair["scores"].replace(" ", "")), pair["seed"]
         assert pair["forfeits"] == 0
-    text = (DOCS / "engine.md").read_text("utf-8").partition("### Levels of strength")[2].partition("\n###")[0]
-    said = re.findall(r"[Ll]evel (\d+) won ([\d,]+) of ([\d,]+) against (GNU Go level \d+)", " ".join(text.split()))
-    assert len(said) == 2
-    measured = [(pair["a"], f"{pair['won']:g}", str(pair["games"]), pair["b"]) for pair in raw["pairs"]]
-    assert {*said} <= {*measured}
 
 
 def test_generated_parts_are_fresh(monkeypatch):

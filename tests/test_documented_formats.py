@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import rlgo
-from rlgo.go.draw import colors_of
 from train.runs.folder import RunFolder
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -41,8 +40,19 @@ def test_the_reader_gives_the_values_of_rlgo(name):
         legal = np.flatnonzero([game.is_legal((r, c)) for r in range(game.size) for c in range(game.size)])
         game.play(tuple(map(int, divmod(int(rng.choice(legal)), game.size))))
         if ply % 5 == 0:
-            board = np.asarray(colors_of(game.board), np.int64)
+            board = game.array()
             assert names["value"](header, blocks, board) == pytest.approx(v.value(game), abs=1e-7), ply
+
+
+@pytest.mark.parametrize("what", [("LI+LD", ("plus",)), ("LI+LD", ("atari 2x2",)), ("none",)])
+def test_the_reader_refuses_what_it_cannot_read(what, tmp_path):
+    features = rlgo.make_features(5, (1, 2), *what)
+    theta = np.zeros(features.n_weights + 1, np.float32)
+    rlgo.save_weights(tmp_path / "own.npz", rlgo.Weights(features, theta))
+    names: dict = {}
+    exec(compile(reader(), "docs/weights.md", "exec"), names)
+    with pytest.raises(ValueError, match="expected square windows with LI or LD sharing"):
+        names["read_weights"](tmp_path / "own.npz")
 
 
 def test_the_files_of_a_run_are_documented():

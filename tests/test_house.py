@@ -263,6 +263,12 @@ def test_only_jit_knows_how_numba_compiles() -> None:
             assert "from numba" not in source, name
 
 
+def test_durations_are_measured_by_clocks_that_do_not_jump() -> None:
+    """``time.time`` does, when the clock of a machine is set; TensorBoard wants the time of day."""
+    users = [path.name for path in FILES if re.search(r"\btime\.time\(|import time\b.*\bas\b", path.read_text("utf-8"))]
+    assert users == ["monitor.py"]
+
+
 def test_where_no_test_may_be_skipped_all_packages_are_there() -> None:
     texts = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py")]
     needed = {name for text in texts for name in re.findall(r'importorskip\("(\w+)', text)} | {"ray"}

@@ -20,6 +20,7 @@ from train.play.web.options import Options
 from train.play.web.server import guard
 from train.play.web.server.app import create_app
 from train.play.web.server.guard import cookie_name
+from train.players.spec import strongest
 
 TOKEN = "a-token"
 HOME = "http://127.0.0.1:8000"
@@ -162,6 +163,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, **players: Callable[[], Player]) -
         made.append(player)
         return player
 
+    monkeypatch.setattr("train.play.web.tab.tab.strongest", lambda text: text if text in players else strongest(text))
     monkeypatch.setattr(Specs, "check", check_or_pass)
     monkeypatch.setattr(Specs, "make", make_or_stand_in)
     return made

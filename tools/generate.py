@@ -207,33 +207,25 @@ def openings_table() -> str:
 
 
 def levels_table(path: Path) -> str:
-    """Return the table of the levels of strength from their matches; see `levels.py`."""
-    from rlgo.base.settings import DEFAULT_SIZE
-    from train.arena.elo import PairResult, rate
+    """Return the tables of the levels of strength from their matches, one for each board; see `studies/levels.py`."""
     from train.console import markdown
-    from train.experiments.results.analysis import ANCHOR
+    from train.stats import clustered_interval
 
     raw = json.loads(path.read_text("utf-8"))
-    results = []
-    below = {}
-    for pair in raw["pairs"]:
-        scores = [[int(game) for game in opening] for opening in pair["scores"].split()]
-        result = PairResult.of_openings(pair["a"], pair["b"], scores)
-        below[pair["size"], result.b] = f"{result.games - result.score:g} of {result.games}"
-        if pair["size"] == DEFAULT_SIZE:
-            results.append(result)
-    ratings = rate(results, ANCHOR)
-    rows = []
-    for level, keys in raw["levels"].items():
-        knowledge = "none" if "heuristic" in keys else "as `mc_rave_patterns`" if "network" in keys else "as `rlgo`"
-        elo, (low, high) = ratings[level].elo, ratings[level].ci95
-        rating = [f"{elo:,.0f}", f"{low:,.0f} to {high:,.0f}"]
-        times = [f"{raw['seconds_a_move'][size][level]:.2g} s" for size in ("9", "19")]
-        games = [below.get((size, level), "") for size in (DEFAULT_SIZE, 13, 19)]
-        rows.append([level, f"{keys['simulations']:,}", knowledge, *rating, *games, *times])
-    won = ["won against the level below, 9x9", "13x13", "19x19"]
-    columns = ["level", "simulations", "knowledge", "Elo on 9x9", "95 %", *won, "per move, 9x9", "19x19"]
-    return markdown([columns, *rows], align="rrlrrrrrrr")
+    tables = []
+    for size, specs in raw["levels"].items():
+        matches = {pair["a"]: [] for pair in raw["pairs"]}
+        for pair in (pair for pair in raw["pairs"] if str(pair["size"]) == size):
+            low, high = clustered_interval([[float(game) for game in opening] for opening in pair["scores"].split()])
+            opponent = f"level {pair['b']}" if pair["b"].isdecimal() else pair["b"]
+            won = f"{pair['won']:g} of {pair['games']} ({low:.0%} to {high:.0%}) against {opponent}"
+            matches[pair["a"]].append(won)
+        rows = [["level", f"plays on {size}x{size} as", "won, with 95 % intervals"]]
+        for level, spec in enumerate(specs, 1):
+            played = "; ".join(matches.get(str(level), ())) or "not played"
+            rows.append([str(level), f"`{spec}`", played])
+        tables.append(markdown(rows, align="rll"))
+    return "\n".join(tables)
 
 
 def fill(text: str, blocks: dict[str, str]) -> str:

@@ -20,5 +20,13 @@ Start reading at `cli/main.py`. The rooms, from the lowest floor up; each import
 from rlgo.base.lazy import lazily
 
 __all__, __getattr__, __dir__ = lazily(
-    __name__, {"train.arena.match": ("play_match",), "train.players": ("make_player",)}
+    __name__,
+    {
+        "train.arena.match": ("play_match",),
+        "train.games.collect": ("GamesPlan", "play_games"),
+        "train.config": ("load_config",),
+        "train.players": ("make_player",),
+        "train.runs.callbacks": ("Callback",),
+        "train.runs.run": ("run",),
+    },
 )

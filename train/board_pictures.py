@@ -98,7 +98,8 @@ def values_figure(values: np.ndarray, low: float, high: float) -> Any:
     from matplotlib.cm import ScalarMappable  # slow to load
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
-    figure, axes = make_figure(1, 1, 4, 4.2)
+    side = max(4, 0.4 * len(values))  # inches: room for two digits on each point
+    figure, axes = make_figure(1, 1, side, side + 0.2)
     ax, empty = axes[0, 0], np.zeros(values.shape, np.uint8)
     draw_board(ax, empty, np.clip((values - low) / (high - low), 0, 1))
     write_values(ax, empty, values)

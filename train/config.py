@@ -47,6 +47,7 @@ from train.settings import (
     Folder,
     Group,
     Line,
+    Name,
     Section,
     SizesOrNone,
     Windows,
@@ -92,6 +93,7 @@ _SHOW_LIBERTIES = Needs(
     lambda features: any(kind_of(window).n_classes > 1 for window in features.windows),
 )
 Names = Annotated[tuple[str, ...], Expected("a list of players' names")]
+Tags = Annotated[tuple[Name, ...], Predicate(different), Expected("a list of different words")]
 Openings = Annotated[
     Line,
     Key(
@@ -117,6 +119,8 @@ class RunConfig(Section):
         WeightFile,
         Key("A weight file with the same features to start from. Empty: all weights are 0, as in the paper."),
     ] = ""
+    tags: Annotated[Tags, Key("Words to find the run by: `rlgo runs --tag WORD`.")] = ()
+    note: Annotated[Line, Key("What the run is for, in one line; `rlgo runs` shows it.")] = ""
     games: Annotated[TrainingGames, GAMES] = Learning().games
     out: Annotated[Folder, Key("The folder that contains the run folders.")] = "runs"
     log_every: Annotated[TrainingGames, Key("Games between two points in the logs.")] = 10_000
@@ -352,6 +356,10 @@ def load_config(path: str | Path, overrides: str | Iterable[str] = ()) -> Config
     Raises
     ------
     RlgoError : naming the file (or ``--set``), the key, the value and what was expected.
+
+    >>> from train import load_config
+    >>> load_config("quick", "run.games=5_000").run.games
+    5000
     """
     file = config_path(path)
     data = read_toml(file)
@@ -370,16 +378,24 @@ def load_config(path: str | Path, overrides: str | Iterable[str] = ()) -> Config
     return _build(tables, "--set")
 
 
-def read_toml(file: Path) -> dict[str, Any]:
-    """Read a TOML file; an RlgoError names the file and the problem."""
+def read_toml(file: Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
+    """Read a TOML file, changed by ``table.key=value`` overrides; an RlgoError names the file and the problem."""
     try:
-        return tomllib.loads(file.read_text("utf-8-sig"))
+        data = tomllib.loads(file.read_text("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise RlgoError(f"{file}: expected a TOML file in UTF-8: {error.reason}") from None
     except (ValueError, RecursionError) as error:  # besides TOMLDecodeError: numbers too long, brackets too deep
-        raise RlgoError(f"{file}: not valid TOML: {error}") from None
+        is_path = "\\" in str(error) or "hex value" in str(error)  # such as "C:\Users"
+        hint = r"; write \ in double quotes as / or \\" if is_path else ""
+        raise RlgoError(f"{file}: not valid TOML: {error}{hint}") from None
     except OSError as error:
         raise RlgoError(f"{file}: cannot be read: {error.strerror}") from None
+    for override in overrides:
+        for name, values in parse_override(override).items():
+            if not isinstance(values, dict) or not isinstance(data.setdefault(name, {}), dict):
+                raise RlgoError(f"--set {printable(override)}: expected table.key=value")
+            data[name].update(values)
+    return data
 
 
 def config_from_dict(data: Mapping[str, Any], source: str = "config") -> Config:

@@ -161,6 +161,8 @@ class Progress:
         now = time.monotonic()
         if self._start is None and n > 0:
             self._start, self._printed = (now, self.n), now
+            if self._bar is not None:
+                self._bar.unpause()  # what came before compiled, which counts towards no rate
         if self._bar is not None:
             self._bar.update(n)
         elif self._prints_lines and now - self._printed >= _LINE_SECONDS:

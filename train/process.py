@@ -148,14 +148,16 @@ _SIGPIPE = 13  # Windows does not define it
 # Errors without a file name come from standard output. Files that rlgo writes raise an RlgoError; see
 # `rlgo.base.files`.
 _OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_LIMIT_ERRORS = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # also of processes that cannot be started
+_NO_THREAD = "can't start new thread"  # a RuntimeError of Python's
 
 
 def exit_status(run: Callable[[], int | None]) -> int:
     """Run a command, and return the exit status of its process: what `run` returns, 0 for None.
 
     Errors that the user can correct are printed on one line, with status 2: an `RlgoError`, a file or standard output
-    that cannot be read or written, and lack of memory. A closed output pipe gives 141. Any other exception is a bug and
-    keeps its traceback.
+    that cannot be read or written, and lack of memory, processes, threads or open files. A closed output pipe gives
+    141. Any other exception is a bug and keeps its traceback.
 
     Ctrl-C and SIGTERM become KeyboardInterrupt, with the signal's number as its argument. A command that has results by
     then catches it, prints them, and returns as usual. Either way, the status is 128 plus the number of the signal, as
@@ -185,9 +187,15 @@ def _status_of(run: Callable[[], int | None]) -> int:
         return exit.code if isinstance(exit.code, int) else int(exit.code is not None)
     except MemoryError as error:
         return _fail(f"not enough memory: {error}".removesuffix(": "))
+    except RuntimeError as error:
+        if str(error) != _NO_THREAD:
+            raise
+        return _fail_at_limit(_NO_THREAD)
     except OSError as error:
         if error.filename is None and error.errno == errno.ENOENT:
             return _fail("the current folder does not exist any more")
+        if error.errno in _LIMIT_ERRORS:
+            return _fail_at_limit(error.strerror or str(error))
         if error.filename is None and error.errno not in _OUTPUT_ERRORS:
             raise
         return _status_of_error(error)
@@ -197,6 +205,10 @@ def _status_of_error(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):  # the reader of our output is gone (`rlgo ... | head`)
         return 128 + _SIGPIPE
     return _fail(f"{error.filename or 'standard output'}: {error.strerror}")
+
+
+def _fail_at_limit(why: str) -> int:
+    return _fail(f"{why}: expected a higher limit of processes, threads and open files, or fewer jobs")
 
 
 def _fail(text: str) -> int:

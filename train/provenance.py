@@ -7,7 +7,6 @@ returns, so that its games are not continued with other code or other weights.
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 import shlex
 import subprocess
@@ -16,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rlgo.base.machine import processors
 from rlgo.base.resources import version
 from rlgo.compiler.sources import sources_digest
 
@@ -71,11 +71,6 @@ def cpu_name() -> str:
     except OSError:  # not Linux
         pass
     return platform.processor() or platform.machine()
-
-
-def processors() -> int:
-    """Return the number of processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def machine() -> str:

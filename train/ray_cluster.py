@@ -9,16 +9,17 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import signal
+import secrets
 import socket
 import sys
-import threading
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from rlgo.base.errors import RlgoError
+from rlgo.base.files import check_folder, user_path
 from rlgo.base.resources import version
 from rlgo.compiler.sources import sources_digest
 
@@ -77,21 +78,30 @@ def connect(cluster: str, workers: int, n_weights: int = 0, setting: str = "") -
         bytes_per_worker = 3 * (n_weights + 1) * (4 + 4 + 8) if n_weights else 0
         store = 128 * _MEBI + workers * bytes_per_worker
         options |= {"num_cpus": workers, "include_dashboard": False, "object_store_memory": store}
+        _ensure_token()
     else:
-        _check_reachable(setting, os.environ.get("RAY_ADDRESS", "") if cluster == "auto" else cluster)
+        _check_reachable(setting, _address_of_auto(setting) if cluster == "auto" else cluster)
     try:
         # Ray's workers search the current folder first, where a user's train.py would hide ours.
-        with _quiet_stderr(), _own_sigterm(), contextlib.chdir(Path(__file__).resolve().parents[1]):
+        with _quiet_stderr(), _own_sigterm(ray), contextlib.chdir(Path(__file__).resolve().parents[1]):
             ray.init(**options)
     except ray.exceptions.AuthenticationError as error:
         raise RlgoError(f"{setting}: {short_error(error)}: expected {_AUTHENTICATION}") from None
-    except ConnectionError as error:
-        if "Could not find any running" in str(error):
-            raise RlgoError(f"{setting}: Ray is not running on this machine: expected `ray start` first") from None
+    except ConnectionError:
         raise RlgoError(f"{setting}: connection refused: expected a port of Ray's, and {_AUTHENTICATION}") from None
     except Exception as error:  # anything else Ray finds wrong: versions, addresses, permissions
         raise RlgoError(f"{setting}: {' '.join(str(error).split())}") from None
     return ray, True
+
+
+def check_alive(ray: Any, setting: str) -> None:
+    """Raise RlgoError if a process of a cluster of our own is gone. Ray would end this process a while later.
+
+    setting : see `connect`
+    """
+    node = ray._private.worker._global_node  # None for Ray's client
+    if node is not None and (dead := node.dead_processes()):
+        raise RlgoError(f"{setting}: Ray's process {dead[0][0]} is gone: expected it to run until the end")
 
 
 def cancel(ray: Any, calls: Iterable[Any]) -> None:
@@ -116,6 +126,9 @@ def _import_ray(setting: str, is_remote: bool) -> Any:
     # Ray writes long messages to stdout and stderr. It reads these variables when it is imported.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # drops the lines that match
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    # Started by `uv run`, it would make an environment for each worker from the current folder. Ours are equal anyway.
+    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+    os.environ.setdefault("RAY_task_oom_retries", "3")  # otherwise a task that needs too much memory never ends
     if is_remote:
         os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "3")  # a wrong token fails after 3 s instead of 20 s
     try:
@@ -126,10 +139,18 @@ def _import_ray(setting: str, is_remote: bool) -> Any:
     return ray
 
 
+def _address_of_auto(setting: str) -> str:
+    """Return the head of this machine's cluster, as `ray start` notes it. Ray itself would try others for minutes."""
+    noted = Path(os.environ.get("RAY_TMPDIR") or ("/tmp" if sys.platform == "darwin" else tempfile.gettempdir()))  # nosec B108
+    noted = noted / "ray" / "ray_current_cluster"
+    address = os.environ.get("RAY_ADDRESS") or (noted.read_text("utf-8").strip() if noted.is_file() else "")
+    if not address:
+        raise RlgoError(f"{setting}: Ray is not running on this machine: expected `ray start` first, or RAY_ADDRESS")
+    return address
+
+
 def _check_reachable(setting: str, address: str) -> None:
     """Raise RlgoError if nothing listens at `address`. Ray itself would keep trying for 15 minutes."""
-    if not address:
-        return
     url = urlsplit(address if "://" in address else f"ray://{address}")
     try:
         socket.create_connection((url.hostname or "", url.port or 0), _CONNECT_SECONDS).close()
@@ -137,17 +158,23 @@ def _check_reachable(setting: str, address: str) -> None:
         raise RlgoError(f"{setting}: no answer from {address} ({error}): expected the head of a Ray cluster") from None
 
 
+def _ensure_token() -> None:
+    """Make a token for a cluster of our own if Ray cannot keep one in the home folder, or if there is none."""
+    try:
+        check_folder(user_path("~/.ray"))
+    except RlgoError:
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex())
+
+
 @contextlib.contextmanager
-def _own_sigterm() -> Iterator[None]:
+def _own_sigterm(ray: Any) -> Iterator[None]:
     """Keep our SIGTERM handler, which Ray replaces with one that exits with status 15."""
-    if threading.current_thread() is not threading.main_thread():  # Ray leaves signals alone, too
-        yield
-        return
-    before = signal.getsignal(signal.SIGTERM)
+    utils = ray._private.utils
+    theirs, utils.set_sigterm_handler = utils.set_sigterm_handler, lambda _: None
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        utils.set_sigterm_handler = theirs
 
 
 @contextlib.contextmanager

@@ -41,6 +41,7 @@ _LAYOUTS = {"nchw": 0, "nhwc": 1}
 _POLICY_KINDS = {"logits": 0, "probabilities": 1}
 _VIEWS = {"to_play": 0, "black": 1}
 _RANGES = {"tanh": 0, "probability": 1, "logit": 2}
+_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
 
 
 class NetworkDescription(NamedTuple):
@@ -116,7 +117,9 @@ class OnnxNetwork:
         self.history = history_of(self._kinds)
         self._input = self._session.get_inputs()[0]
         self.input_shape = list(self._input.shape)
-        self._dtype = np.float16 if self._input.type == "tensor(float16)" else np.float32
+        if self._input.type not in _TYPES:
+            raise RlgoError(f"{self.file}: its input is {self._input.type}: expected one of {', '.join(_TYPES)}")
+        self._dtype = _TYPES[self._input.type]
         d = self.description
         self._names = [name for name in (d.policy, d.value, d.ownership) if name]
         known = [output.name for output in self._session.get_outputs()]
@@ -175,15 +178,20 @@ class OnnxNetwork:
         x = x.astype(self._dtype, copy=False)
         fixed = self._input.shape[0]
         if not isinstance(fixed, int):
-            return self._session.run(self._names, {self._input.name: x})
+            return self._outputs(x)
         parts = []
         for first in range(0, len(x), fixed):  # the network takes batches of one size only
             part = x[first : first + fixed]
             padded = np.zeros((fixed, *x.shape[1:]), x.dtype)
             padded[: len(part)] = part
-            outputs = self._session.run(self._names, {self._input.name: padded})
-            parts.append([output[: len(part)] for output in outputs])
+            parts.append([np.atleast_1d(output)[: len(part)] for output in self._outputs(padded)])
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+    def _outputs(self, x: np.ndarray) -> list[np.ndarray]:
+        try:
+            return self._session.run(self._names, {self._input.name: x})
+        except Exception as error:  # onnxruntime has its own
+            raise RlgoError(f"{self.file}: onnxruntime cannot run it: {_reason(error, self.file)}") from None
 
     def _read(self, outputs: list[np.ndarray], positions: Positions) -> dict[str, np.ndarray]:
         """Translate the outputs to what an evaluator returns."""
@@ -191,7 +199,10 @@ class OnnxNetwork:
         by_name = dict(zip(self._names, outputs, strict=True))
         answer: dict[str, np.ndarray] = {}
         if d.policy:
-            policy = np.asarray(by_name[d.policy], np.float32).reshape(n, -1)
+            policy = np.asarray(by_name[d.policy], np.float32)
+            if policy.size % n:
+                raise RlgoError(f"{self.file}: {d.policy} has shape {policy.shape}: expected numbers for each position")
+            policy = policy.reshape(n, -1)
             answer["policy" if d.policy_kind == "probabilities" else "logits"] = policy
         if d.value:
             value = by_name[d.value]
@@ -235,8 +246,13 @@ def _open(file: Path, threads: int, providers: Sequence[str] | None) -> Any:
     try:
         session = onnxruntime.InferenceSession(str(file), options, providers=found)
     except Exception as error:
-        raise RlgoError(f"{file}: onnxruntime cannot read it: {cut(' '.join(str(error).split()))}") from None
+        raise RlgoError(f"{file}: onnxruntime cannot read it: {_reason(error, file)}") from None
     if len(session.get_inputs()) != 1:
         names = ", ".join(one.name for one in session.get_inputs())
         raise RlgoError(f"{file}: its inputs are {names}: expected one")
     return session
+
+
+def _reason(error: Exception, file: Path) -> str:
+    """Return what onnxruntime says, whole, on one line, without the path, which the message begins with."""
+    return " ".join(str(error).replace(str(file), file.name).split())

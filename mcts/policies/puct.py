@@ -1,6 +1,7 @@
 """PUCT: exploration that a policy guides, as in AlphaGo.
 
-Start reading at `alphago_bonus`, then `select`. Each formula stands alone, with its source:
+Start reading at `alphago_bonus`, then `select`; docs/plain/puct.py is a whole search with it in plain Python. Each
+formula stands alone, with its source:
 
 * Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree search": the bonus of AlphaGo.
 * Silver et al. 2017, "Mastering the game of Go without human knowledge": noise at the root, and the temperature.

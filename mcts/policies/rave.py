@@ -1,6 +1,7 @@
 """RAVE and MC-RAVE: the MC value combined with the AMAF value, and updating both. MC-RAVE paper, Section 4.
 
-Start reading at `combine`, then `back_up_amaf`. Here n = N(s, a), n_amaf = N~(s, a), q = Q(s, a) and q_amaf = Q~(s, a).
+Start reading at `combine`, then `back_up_amaf`; docs/plain/mc_rave.py is a whole search with it in plain Python. Here n
+= N(s, a), n_amaf = N~(s, a), q = Q(s, a) and q_amaf = Q~(s, a).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """UCT: Monte-Carlo values with the upper confidence bound UCB1. MC-RAVE paper, Sections 2.4 and 2.5.
 
-Start reading at `ucb1`.
+Start reading at `ucb1`; docs/plain/uct.py is a whole search with it in plain Python.
 """
 
 from __future__ import annotations

@@ -67,8 +67,9 @@ def add_x(prior, node, before, b, tree, context, workspace):
     to_log_policy(log_p, n)  # over the actions of the node
     for k in range(n):
         x[k] += action_x(log_p[k], n, prior.scale, prior.shift)
-    logit = s.layers.result[0] if b.to_play == BLACK else -s.layers.result[0]
-    _note_correction(tree.correction, node, logit, b, context, workspace)
+    sign = 1.0 if b.to_play == BLACK else -1.0
+    tree.score[node] = sign * s.layers.result[1]
+    _note_correction(tree.correction, node, sign * s.layers.result[0], b, context, workspace)
 
 
 @njit

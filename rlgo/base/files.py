@@ -29,9 +29,12 @@ def read_file(path: str | Path) -> bytes:
 
 
 def read_text(path: str | Path) -> str:
-    """Read a whole text file in UTF-8. Raises RlgoError if it cannot be read or is not text."""
+    """Read a whole text file in UTF-8, with or without a mark at its start.
+
+    Raises RlgoError if it cannot be read or is not text.
+    """
     try:
-        return read_file(path).decode("utf-8")
+        return read_file(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise RlgoError(f"{path}: expected a text file in UTF-8") from None
 

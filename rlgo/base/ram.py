@@ -5,20 +5,18 @@ Start reading at `announce`, which refuses what the machine has no memory for.
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rlgo.base.errors import RlgoError
+from rlgo.base.machine import machine_bytes
 
 _GB = 10**9
 _SAID_FROM = _GB  # bytes; less is not announced
 _said: set[tuple[str, float]] = set()  # announce once, though a match makes a player for each game
 _TWO_CACHE_LINES = 128  # bytes that a processor may transfer at once
-_LIMIT = Path("/sys/fs/cgroup/memory.max")  # limit of a container on Linux
 
 
 def announce(what: str, n_bytes: float) -> None:
@@ -42,18 +40,6 @@ def announce(what: str, n_bytes: float) -> None:
         )
     _said.add((what, n_bytes))
     print(f"rlgo: {what}: needs up to {n_bytes / _GB:,.1f} GB of memory", file=sys.stderr, flush=True)
-
-
-def machine_bytes() -> float:
-    """Return the memory of this machine or container in bytes; infinity if unknown."""
-    try:
-        most = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):
-        return float("inf")
-    try:
-        return min(most, float(_LIMIT.read_text("ascii")))  # a number, or "max"
-    except (OSError, ValueError):
-        return most
 
 
 def bytes_of(*values: Any) -> int:

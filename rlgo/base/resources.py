@@ -7,6 +7,7 @@ are at the root, next to the package.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -135,4 +136,7 @@ def config_path(name: str | Path, kind: str = "") -> Path:
     kind : see `list_configs`
     """
     check("path", name, Path)
-    return _configs(kind).find(name)
+    file = _configs(kind).find(name)
+    if Path(name).parent != Path() and not os.path.isfile(user_path(str(name))):
+        print(f"{name} is not here: the one that ships with rlgo is used", file=sys.stderr)
+    return file

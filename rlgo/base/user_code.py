@@ -1,18 +1,23 @@
 """Python programs of users: players, learning rules, evaluators. Whatever is wrong with them is told in one line.
 
-Start reading at `load`.
+Start reading at `load`. `check_kernel` runs a function that will be compiled: compiled code checks no index.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from numbers import Real
 from pathlib import Path
+from types import FrameType
 from typing import Any
+
+import numpy as np
 
 from rlgo.base.errors import RlgoError, cut, nearest, shown
 from rlgo.base.files import user_path
@@ -52,7 +57,7 @@ def _run(what: str, file: str) -> Any:
     path = user_path(file)
     spec = importlib.util.spec_from_file_location(str(path), path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise RlgoError(f"{what}: {file}: expected a Python file")
+        raise RlgoError(f"{what}: {file}: expected a Python file{'' if path.exists() else ', and found none'}")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -83,3 +88,42 @@ def guarded(what: str, call: Callable[..., Any], *args: Any, **arguments: Any) -
             text, file, number = error.msg, error.filename, error.lineno
         before = f"{what}: " if what else ""
         raise RlgoError(f"{before}{type(error).__name__}: {text} ({Path(file).name}, line {number})") from error
+
+
+def check_kernel(what: str, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> None:
+    """Call a function that will be compiled in plain Python, where numpy checks every index.
+
+    Parameters
+    ----------
+    what : what it is for, the beginning of errors
+    function : it returns a number, and may change arrays
+    calls : the arguments of each call, numbers and arrays
+
+    Raises
+    ------
+    RlgoError : with the line, if it fails, or if what it returns or writes is not a finite number
+    """
+    code, line = function.__code__, 0
+
+    def note_line(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal line
+        if event == "return" and frame.f_code is code:
+            line = frame.f_lineno
+
+    before = sys.getprofile()
+    sys.setprofile(note_line)
+    try:
+        with np.errstate(all="ignore"):  # as in compiled code
+            for arguments in calls:
+                returned = guarded(what, function, *arguments)
+                wrong = "" if isinstance(returned, Real) else f"returns {shown(returned)}"
+                if not wrong and not math.isfinite(returned):
+                    wrong = f"returns {returned:g}"
+                for name, value in zip(code.co_varnames, arguments, strict=False):
+                    if not wrong and not np.isfinite(value).all():
+                        wrong = f"{name} = {shown(value.tolist())}"
+                if wrong:
+                    where = f"{Path(code.co_filename).name}, line {line}"
+                    raise RlgoError(f"{what}: {wrong}: expected a finite number ({where})")
+    finally:
+        sys.setprofile(before)

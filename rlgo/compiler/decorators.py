@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import gc
+import re
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -136,4 +138,6 @@ def callback(signature: str, function: Any) -> Any:
     except NumbaError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         why = lines[1 % len(lines)]  # the first one names a step of numba
-        raise RlgoError(f"{function.__name__}: cannot be compiled: {why}") from None
+        place = re.findall(r'File "(.*?)", line (\d+)', str(error))
+        where = f" ({Path(place[-1][0]).name}, line {place[-1][1]})" if place else ""
+        raise RlgoError(f"{function.__name__}: cannot be compiled: {why}{where}") from None

@@ -21,6 +21,7 @@ from typing import IO, Any
 
 import numba
 
+from rlgo.base.machine import processors
 from rlgo.compiler.machine_code import Claimed
 from rlgo.compiler.progress import announce
 from rlgo.compiler.sources import ROOT, has_user_types
@@ -75,7 +76,7 @@ def _compile_elsewhere(kernels: Sequence[tuple[Any, Any, bool]], later: Sequence
     kernels : kernels of the same name in their modules, their signatures, and whether to inline them
     later : the same for kernels that wait until it has no others to compile
     """
-    if os.environ.get("RLGO_COMPILE_AHEAD") == "0" or _cores() == 1:
+    if os.environ.get("RLGO_COMPILE_AHEAD") == "0" or processors() == 1:
         return False
     work = b"".join(
         pickle.dumps((is_later, pickle.dumps((kernel.py_func.__module__, kernel.py_func.__name__, *how))))
@@ -89,10 +90,6 @@ def _compile_elsewhere(kernels: Sequence[tuple[Any, Any, bool]], later: Sequence
     except OSError:
         return False
     return True
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _running() -> IO[bytes]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from rlgo.base.errors import RlgoError
 from rlgo.features.conversion import convert, without_sharing
-from rlgo.features.weights import Weights, show
+from rlgo.features.weights import Weights
 
 _WIDTH = 44  # width of a metadata column; longer text is truncated
 
@@ -121,7 +121,7 @@ def describe_difference(difference: Difference, names: tuple[str, str], top: int
     difference : what `diff` returned
     names : of A and B
     top : how many shapes of each block to draw, those whose weights differ most
-    unicode : see `weights.show`
+    unicode : see `Weights.show`
     """
     rows = [("", "A", "B"), ("file", *names), *((name, _text(a), _text(b)) for name, a, b in difference.facts)]
     wide = [max(len(row[i]) for row in rows) for i in (0, 1)]
@@ -137,7 +137,7 @@ def describe_difference(difference: Difference, names: tuple[str, str], top: int
         lines += ["", "The weights are equal" + ("." if difference.is_same else "; the kind of value is not.")]
     elif top:
         change = _fold(replace(difference.a, theta=difference.a.theta - difference.b.theta))
-        lines += ["", "A - B where it is largest, from Black's side:", "", show(change, top, unicode)]
+        lines += ["", "A - B where it is largest, from Black's side:", "", change.show(top, unicode)]
     return "\n".join(lines)
 
 

@@ -83,6 +83,18 @@ class Weights:
             f"komi {self.komi:g}, {self.games:,} games>"
         )
 
+    def show(self, top: int = 10, unicode: bool = True) -> str:
+        """Draw the strongest shapes of each block as text, from Black's side; LD shapes with their lowest vertex."""
+        size, parts = self.features.size, []
+        for block in self.features.blocks:
+            shapes, captions = [], []
+            for weight, cells, row, col in strongest(self, block, top):
+                shapes.append(cells)
+                place = "" if block.kind == "LI" else " " + to_vertex(from_row_col(row, col, size), size)
+                captions.append(f"{weight:+.3f}{place}")
+            parts.append(f"{block.name}\n\n{shapes_text(shapes, captions, unicode) or 'all 0'}")
+        return "\n\n\n".join(parts)
+
     def table(self, unshared: tuple[str, ...] | None = None, *, is_fused: bool = False) -> Table:
         """Return the look-up table that compiled code values positions by.
 
@@ -296,17 +308,3 @@ def strongest(weights: Weights, block: Block, top: int) -> list[Shape]:
     w = weights.block(block)
     order = np.argsort(-np.abs(w), kind="stable")[: min(top, np.count_nonzero(w))]
     return [shape_of(weights, block.start + int(i)) for i in order]
-
-
-def show(weights: Weights, top: int = 10, unicode: bool = True) -> str:
-    """Draw the strongest shapes of each block as text, from Black's side; LD shapes with their lowest vertex."""
-    size = weights.features.size
-    parts = []
-    for block in weights.features.blocks:
-        shapes, captions = [], []
-        for weight, cells, row, col in strongest(weights, block, top):
-            shapes.append(cells)
-            place = "" if block.kind == "LI" else " " + to_vertex(from_row_col(row, col, size), size)
-            captions.append(f"{weight:+.3f}{place}")
-        parts.append(f"{block.name}\n\n{shapes_text(shapes, captions, unicode) or 'all 0'}")
-    return "\n\n\n".join(parts)

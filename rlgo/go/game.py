@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import Annotated, Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from rlgo.go.board import (
     play_stone,
 )
 from rlgo.go.coords import Place, color_of, handicap_points, max_fixed_handicap, point_of, to_vertex
-from rlgo.go.draw import board_svg
+from rlgo.go.draw import board_svg, board_text, colors_of
 from rlgo.go.rules import zobrist
 
 COLOR_NAMES = {BLACK: "Black", WHITE: "White"}
@@ -98,14 +99,16 @@ class Game:
 
     Attributes
     ----------
-    size, komi : board size; points added to White's score
+    size, komi : board size; points added to White's score, with the compensation for handicap stones
+    stated_komi : the komi without it
+    white_bonus : that compensation for N stones: ``0``, ``N-1`` or ``N`` points
     board : the position, a record of `board_dtype(size)`; read or copy it, but do not change it
     setup : the stones that the game began with, such as handicap stones: (colour, point) each
     moves : the moves since then, passes included: (colour, point) each
     resigned : the colour that has resigned, or EMPTY
     repetitions : the numbers of the moves, from 1, that repeated an earlier position; see `play`
     notes : how the game differs from the record that it was read from; see `rlgo.go.sgf.record_note`
-    allowed : the only points that `sensible_moves` may list; None: any
+    allowed : the only points that `sensible_moves` may list, and PASS if a search may pass; None: any
 
     >>> import rlgo
     >>> game = rlgo.Game(5, komi=3.5)
@@ -121,7 +124,8 @@ class Game:
         size = board_size(size)
         _compile(size)
         self.size = size
-        self.komi: float = check("komi", komi, Komi)
+        self.stated_komi: float = check("komi", komi, Komi)
+        self.white_bonus = "0"
         self.setup: list[tuple[int, int]] = []
         self.moves: list[tuple[int, int]] = []
         self.resigned = EMPTY
@@ -138,9 +142,16 @@ class Game:
         self.board: np.record = self._boards[0]
 
     def __repr__(self) -> str:
+        return f"<Game {self._summary()}>"
+
+    def __str__(self) -> str:
+        """Draw the board, as GTP's showboard prints it: X is Black, and the last move is in parentheses."""
+        return f"{board_text(self.board, self.last_move)}\n{self._summary()}"
+
+    def _summary(self) -> str:
         n = len(self.moves)
         state = self.result if self.is_over() else f"{COLOR_NAMES[self.to_play]} to play"
-        return f"<Game {self.size}x{self.size}, komi {self.komi:g}, {n} move{'s' * (n != 1)}, {state}>"
+        return f"{self.size}x{self.size}, komi {self.komi:g}, {n} move{'s' * (n != 1)}, {state}"
 
     def _repr_svg_(self) -> str:
         """Show the position in a notebook."""
@@ -148,8 +159,8 @@ class Game:
 
     def copy(self) -> Game:
         """Return an independent copy. So do `copy.copy` and `copy.deepcopy`."""
-        other = Game(self.size, self.komi)
-        other.notes = self.notes
+        other = Game(self.size, self.stated_komi)
+        other.white_bonus, other.notes = self.white_bonus, self.notes
         other._before_edit, other._n_before_edit = self._before_edit, self._n_before_edit
         other.setup = self.setup.copy()
         other.moves = self.moves.copy()
@@ -245,7 +256,7 @@ class Game:
             assert earlier._before_edit is not None  # which has the other moves
             earlier = earlier._before_edit
         if earlier is not self:
-            kept = {name: getattr(self, name) for name in ("komi", "notes", "allowed")}
+            kept = {name: getattr(self, name) for name in ("stated_komi", "white_bonus", "notes", "allowed")}
             self.__setstate__({**earlier.copy().__getstate__(), **kept})
         self._replay(len(self.moves) - n)
 
@@ -321,6 +332,20 @@ class Game:
 
     # --- stones ---
 
+    def array(self) -> np.ndarray:
+        """Return the stones, int8[size, size]: EMPTY 0, BLACK 1 and WHITE 2 at [row, col], both from 0 at A1.
+
+        Row 0 is the lowest row of the board, so ``array()[::-1]`` reads as the board is drawn.
+
+        >>> import rlgo
+        >>> game = rlgo.Game(5)
+        >>> game.play("B1")
+        >>> game.play("E5")
+        >>> game.array()[0].tolist(), game.array()[4].tolist()
+        ([0, 1, 0, 0, 0], [0, 0, 0, 0, 2])
+        """
+        return colors_of(self.board).astype(np.int8)
+
     def stones(self, color: int | str) -> list[int]:
         """List the points where a colour has stones, ascending."""
         return np.flatnonzero(self.board.color == color_of(color)).tolist()
@@ -342,6 +367,26 @@ class Game:
         return placed.count(3 - color) - len(self.stones(3 - color))
 
     # --- the end ---
+
+    @property
+    def komi(self) -> float:
+        """Points added to White's score, with the compensation."""
+        stones = 0 if self.white_bonus == "0" else self.handicap
+        return self.stated_komi + max(0, stones - (self.white_bonus == "N-1"))
+
+    @komi.setter
+    def komi(self, komi: float) -> None:
+        self.stated_komi = komi
+
+    @property
+    def handicap(self) -> int:
+        """The handicap stones, from 2: those set up without any of White's, and moves before White's first."""
+        game = self
+        while game._before_edit is not None:
+            game = game._before_edit
+        first = takewhile(lambda move: move[0] == BLACK, game.moves)
+        colors = [color for color, p in (*game.setup, *first) if p != PASS]
+        return len(colors) if len(colors) > 1 and WHITE not in colors else 0
 
     def is_over(self) -> bool:
         """Return whether the last two moves were passes, or a side has resigned."""

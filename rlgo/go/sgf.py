@@ -98,6 +98,10 @@ class BadMove(RlgoError):
 def record_note(game: Game) -> str:
     """Tell in one line how a game differs from its record; "" if it does not."""
     notes = list(game.notes)
+    if n_before := game.n_played - len(game.moves):
+        notes.append(
+            f"its position is edited after move {n_before}: the game is what follows, its moves counted from 1"
+        )
     if game.repetitions:
         numbers = ", ".join(str(n) for n in game.repetitions)
         move, verb = ("move", "repeats") if len(game.repetitions) == 1 else ("moves", "repeat")
@@ -500,7 +504,7 @@ def write_sgf(
     to_play = game.moves[0][0] if game.moves else game.to_play
     starts_oddly = game.setup or to_play != BLACK
     return write_record(
-        game.size, game.komi, game.moves, known,
+        game.size, game.stated_komi, game.moves, known,
         setup=game.setup, to_play=to_play if starts_oddly else None, comments=comments or {},
     )  # fmt: skip
 

@@ -13,15 +13,18 @@ pointer (20 ns a weight), so that the kernels that learn are compiled once for a
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge
 
+from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError, nearest, shown
-from rlgo.base.user_code import load
+from rlgo.base.user_code import check_kernel, load
 from rlgo.compiler.jit import callback, inline, njit
 
 _SIGNATURE = "float64(float64, float64, float32[::1], float64, float64[::1])"  # of a rule, see `rule`
@@ -73,6 +76,13 @@ class LearningRule:
             np.array([*self.parameters.values()], np.float64),
         )
 
+    def check(self) -> None:
+        """Call the rule in plain Python. RlgoError, with the line, if it fails; see `check_kernel`."""
+        state, p = np.zeros(self.n_state, np.float32), np.array([*self.parameters.values()], np.float64)
+        numbers = itertools.product((1.0, 0.1, 0.01), (0.0, 0.3, -0.3, 0.002, -1.0, 1.0), (0.1, 1e-4))
+        calls = ((np.float64(g), np.float64(c), state, np.float64(alpha), p) for c, g, alpha in numbers)
+        check_kernel(f"learning rule {self.name}", self.step, calls)
+
 
 def rule(state: int, **parameters: float) -> Callable[[Callable[..., float]], LearningRule]:
     """Make a `LearningRule` of a function that returns the change of one weight; a decorator.
@@ -86,7 +96,8 @@ def rule(state: int, **parameters: float) -> Callable[[Callable[..., float]], Le
     * alpha: the step size of this game (float);
     * p: the parameters (float64[p]), in the order given here.
 
-    It is compiled by numba and called for each weight that has a shape in the game.
+    It is compiled by numba and called for each weight that has a shape in the game. Compiled code checks no index, so
+    the rule is called in plain Python first, with a few gradients.
 
     Parameters
     ----------
@@ -106,6 +117,7 @@ def rule(state: int, **parameters: float) -> Callable[[Callable[..., float]], Le
         names = list(inspect.signature(step).parameters)
         if len(names) != 5:
             raise RlgoError(f"{step.__name__}({', '.join(names)}): expected (gradient, curvature, state, alpha, p)")
+        check("state", state, Annotated[int, Ge(0)])
         return LearningRule(step, state, parameters)
 
     return decorate
@@ -151,7 +163,10 @@ def find_rule(text: str | LearningRule) -> LearningRule | None:
     else:
         hint = nearest(name, RULES, f"expected {', '.join(RULES)}, or FILE.py:NAME")
         raise RlgoError(f"learning.optimiser: no learning rule {shown(name)}; {hint}")
-    return _with_settings(found, settings) if settings else found
+    found = _with_settings(found, settings) if settings else found
+    if found is not None:
+        found.check()  # before a sweep starts its runs
+    return found
 
 
 def _with_settings(found: LearningRule | None, settings: list[str]) -> LearningRule:

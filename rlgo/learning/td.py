@@ -1,7 +1,7 @@
 """The TD update: logistic or linear, one- or two-ply, TD(0) or TD(lambda), normalised.
 
-Start reading at `learn_game`. TD paper, Sections 2.3, 2.4, 3.2 and 3.3.4. Learning rules other than the papers' are in
-`optimisers.py`.
+Start reading at `learn_game`; docs/plain/td_learning.py is the same in plain Python. TD paper, Sections 2.3, 2.4, 3.2
+and 3.3.4. Learning rules other than the papers' are in `optimisers.py`.
 
 The standard update is normalised, two-ply, logistic TD(0), called NTD2(0) (TD paper, equation 10):
 

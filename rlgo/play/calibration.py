@@ -1,4 +1,4 @@
-"""Calibration: turn the value of a search into the chance of winning.
+"""Calibration: turn the value of a search into the chance of winning, and its score into points that agree with it.
 
 Start reading at `Calibration.chance`. The value of a tree search is a mean over simulations, whose default policy plays
 far worse than the search. It orders positions well, but early in a game it is squeezed towards one half: a position
@@ -31,12 +31,15 @@ _SMOOTHNESS, _RIDGE = 1.0, 0.1
 
 
 class Calibration(NamedTuple):
-    """A map from values to chances of winning: logit(chance) = bias + slope * logit(value).
+    """A map from values to chances of winning, and from scores to points, with numbers for each of `STAGES`.
+
+    logit(chance) = bias + slope * logit(value), and points = scale * score + lean * logit(chance).
 
     Attributes
     ----------
-    bias, black, white : the bias, and the slopes for values above and below one half, at each of `STAGES`; in between,
-        they are interpolated
+    bias, black, white : the bias, and the slopes for values above and below one half; between stages, all numbers are
+        interpolated
+    scale, lean : of points
 
     >>> import rlgo
     >>> squeezed = rlgo.Calibration(bias=(0.0,) * 8, black=(2.0,) * 8, white=(3.0,) * 8)
@@ -47,6 +50,8 @@ class Calibration(NamedTuple):
     bias: tuple[float, ...]
     black: tuple[float, ...]
     white: tuple[float, ...]
+    scale: tuple[float, ...] = (1.0,) * len(STAGES)
+    lean: tuple[float, ...] = (0.0,) * len(STAGES)
 
     def chance(self, value: float, moves: int, size: int) -> float:
         """Return P(Black wins).
@@ -57,9 +62,16 @@ class Calibration(NamedTuple):
         moves : moves played so far, passes included
         size : of the board
         """
-        stage, x = moves / (size * size), float(_logit(value))
-        bias, black, white = (float(np.interp(stage, STAGES, coefficient)) for coefficient in self)
+        (bias, black, white, *_), x = self._at(moves, size), float(_logit(value))
         return 1 / (1 + math.exp(-bias - (black if x > 0 else white) * x))
+
+    def points(self, score: float, chance: float, moves: int, size: int) -> float:
+        """Return Black's expected points, given the score according to a search, and the chance by its value."""
+        *_, scale, lean = self._at(moves, size)
+        return scale * score + lean * float(_logit(chance))
+
+    def _at(self, moves: int, size: int) -> list[float]:
+        return [float(np.interp(moves / (size * size), STAGES, numbers)) for numbers in self]
 
 
 def _logit(values: Any) -> np.ndarray:
@@ -126,7 +138,8 @@ def write_calibration(path: Path, calibration: Calibration, about: dict[str, Any
 def read_calibration(path: Path) -> Calibration:
     """Read a file that `write_calibration` wrote. RlgoError if it is anything else."""
     _, arrays = read_archive(path, "calibration", FORMAT, VERSION)
-    found = [np.asarray(arrays[name], np.float64) for name in Calibration._fields]
+    names = [name for name in Calibration._fields if name in arrays or name not in Calibration._field_defaults]
+    found = [np.asarray(arrays[name], np.float64) for name in names]
     if any(c.shape != (len(STAGES),) or not np.isfinite(c).all() for c in found):
         raise RlgoError(f"{path}: expected {len(STAGES)} finite numbers a coefficient")
-    return Calibration(*(tuple(c.tolist()) for c in found))
+    return Calibration(**{name: tuple(c.tolist()) for name, c in zip(names, found, strict=True)})

@@ -199,3 +199,18 @@ def clean_up(player: Player, end: Endings, game: Game) -> int:
     judge = end.judge(game.size)
     has_dead = any(game.board.color[chain[0]] != game.to_play for chain in end(game).dead)
     return (judge if judge and has_dead else player).genmove(game)
+
+
+class Resignation:
+    """When a player gives up against a person: after some own moves in a row without hope, on a board with stones."""
+
+    HOPE, MOVES, FILLED = 0.03, 4, 1 / 6  # the chance that is hope; the share of the points that are filled
+
+    def __init__(self) -> None:
+        self._row, self._at = 0, 0  # moves in a row, which one that is taken back ends; the number of the last
+
+    def is_due(self, game: Game, chance: float) -> bool:
+        """Take the chance of the side to play, once for each of its moves; return whether it resigns."""
+        is_next = len(game.moves) == self._at + 2
+        self._row, self._at = ((self._row if is_next else 0) + 1 if chance < self.HOPE else 0), len(game.moves)
+        return self._row >= self.MOVES and game.board.n_empty <= (1 - self.FILLED) * game.size**2

@@ -6,7 +6,7 @@ Start reading at `Player`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -53,6 +53,7 @@ class Candidate(NamedTuple):
     visits: int  # simulations behind the value, or positions of alpha-beta; 1 for a value function alone
     line: list[int]  # the principal variation, starting with this move
     prior: float = math.nan  # for the side to play: H(s, a) of a heuristic, or P(s, a) of a policy; NaN without
+    line_visits: Sequence[int] = ()  # simulations of each move of the line, if known; of one tree if there are several
 
 
 class SearchStatistics(NamedTuple):
@@ -208,6 +209,18 @@ class Player(Protocol):
         May be called from within `stop`, in the middle of a search.
         """
         return []
+
+    def scores(self, game: Game) -> dict[int, float]:  # noqa: ARG002 - a hook
+        """Return Black's expected points, komi included, after each move that `candidates` lists; empty: unknown."""
+        return {}
+
+    def compare(self, game: Game, move: int) -> list[Candidate]:  # noqa: ARG002 - a hook
+        """Search a position, and `move` about as much as the best one; return the candidates, the best first.
+
+        Their values are of one search, so their differences are what moves lose. A player may not list `move`.
+        """
+        self.genmove(game)
+        return self.candidates(game)
 
     def policy_target(self, game: Game) -> dict[int, int]:
         """Return what a policy should learn from the last search: its moves, best first, with their visits.

@@ -91,7 +91,7 @@ class Searching:
             if timed:
                 self._clock.spend(color, seconds, budget)
         with bugs_as_errors():
-            self.last = LastSearch(game.copy(), player.candidates(game))
+            self.last = LastSearch(game.copy(), self._candidates(game))
             self._log(f"{COLOR_NAMES[color]} {seconds:.3f} s" + ("" if budget is None else f" of {budget:.3f} s"))
             for line in player.report():
                 self._log(line)
@@ -113,9 +113,13 @@ class Searching:
             self._report(report, game)
 
     def _report(self, report: Report, game: Game) -> None:
-        candidates = self._players.current.candidates(game)
+        candidates = self._candidates(game)
         if candidates:
             report(candidates, game)
+
+    def _candidates(self, game: Game) -> list[Candidate]:
+        found = self._players.current.candidates(game)
+        return [c for c in found if game.allowed is None or c.move in game.allowed]
 
     @contextlib.contextmanager
     def _reporting(self, report: Report | None, game: Game, every: float) -> Iterator[None]:

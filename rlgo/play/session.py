@@ -26,10 +26,10 @@ from rlgo.go.board import BLACK, PASS
 from rlgo.go.clock import Clock, TimeSettings
 from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.go.sgf import load_sgf, record_note, write_sgf
-from rlgo.play.ending import Ending, Endings, MakeJudge, clean_up, count, is_won_by_pass
+from rlgo.play.ending import Ending, Endings, MakeJudge, Resignation, clean_up, count, is_won_by_pass
 from rlgo.play.notes import print_bug, print_note
 from rlgo.play.ownership import Ownership
-from rlgo.play.player import RESIGN, Player
+from rlgo.play.player import RESIGN, Player, won_by
 from rlgo.play.searching import REPORT_SECONDS, LastSearch, Report, Searching
 from rlgo.play.sized_players import MakePlayer, Ready, SizedPlayers
 
@@ -50,6 +50,7 @@ class GameSession:
     all_alive : whether every stone on the board counts as alive in the end, as on CGOS; otherwise a search decides
     early_pass : whether to answer a pass with a pass once the game is won without playing out the opponent's dead
         stones. If the other side counts them as alive after all, that may lose the game.
+    resigns : whether the player gives up a lost game, as against people, see `ending.Resignation`
 
     >>> import rlgo
     >>> session = rlgo.GameSession(rlgo.RandomPlayer(seed=1), size=5)
@@ -68,9 +69,11 @@ class GameSession:
         ponders: bool = False,
         all_alive: bool = False,
         early_pass: bool = False,
+        resigns: bool = False,
         time_settings: TimeSettings | None = None,
         make: MakePlayer | None = None,
         judge: MakeJudge | None = None,
+        make_analyst: MakePlayer | None = None,
         log: Callable[[str], None] | None = None,
         ready: Ready | None = None,
     ) -> None:
@@ -80,11 +83,12 @@ class GameSession:
         ----------
         player : becomes part of this session; its `stop` is overwritten
         size, komi : board size, and points for White
-        ponders, all_alive, early_pass : see the attributes of the same names
+        ponders, all_alive, early_pass, resigns : see the attributes of the same names
         time_settings : time settings of both sides; None means no clock
         make : makes the same player for another board size, or raises an RlgoError; None: `player` is the only one
         judge : makes the player that decides the end of games on a board, see `ending.decide`; None: only stones that
             are dead whatever anybody plays are dead
+        make_analyst : makes the player of `analyst`, for a board size; None: `player` analyses
         log : called with a line of text for each event, such as a search and its result
         ready : if given, the player is warmed up in another thread, and whatever needs it waits: see `wait`. Called
             from there at the end, with the error if it has failed
@@ -94,7 +98,7 @@ class GameSession:
         RlgoError : if the player does not support the board size, and for all_alive with early_pass.
         """
         self.ponders, self.all_alive = check("ponders", ponders, bool), check("all_alive", all_alive, bool)
-        self.early_pass = check("early_pass", early_pass, bool)
+        self.early_pass, self.resigns = check("early_pass", early_pass, bool), check("resigns", resigns, bool)
         if all_alive and early_pass:
             raise RlgoError("early_pass cannot be combined with all_alive")
         self.clock = Clock(check("time_settings", time_settings, TimeSettings | None))
@@ -102,8 +106,11 @@ class GameSession:
         self._announced_end = False
         self._own_move_last = False  # whether the last change to the game was a move by the player
         self._players = SizedPlayers(player, size, make, self._prepare)
+        self._make_analyst = make_analyst
+        self._analyst: GameSession | None = None  # until it is needed
         self._searching = Searching(self._players, self.clock, self.log)
         self._endings = Endings(judge)
+        self._resignation = Resignation()
         self.game = Game(size, komi)
         self._komi = self.game.komi  # of games that state none
         self._players.start(size, self.clock.settings, ready)
@@ -123,6 +130,16 @@ class GameSession:
     @player.setter
     def player(self, player: Player) -> None:
         self._players.current = player
+
+    @property
+    def analyst(self) -> GameSession:
+        """The session that analyses this game: itself or, where the player is a weak level, one of the strongest."""
+        if self._make_analyst is None:
+            return self
+        size = self.game.size
+        self._analyst = self._analyst or GameSession(self._make_analyst(size), size, make=self._make_analyst)
+        self._analyst.follow(self.game)
+        return self._analyst
 
     @property
     def name(self) -> str:
@@ -175,7 +192,8 @@ class GameSession:
         """Add stones, (colour, point) each, to those that the game begins with. RlgoError after the first move."""
         if self.game.n_played:
             raise RlgoError("stones are set up before the first move")
-        game = Game(self.game.size, self.game.komi)
+        game = Game(self.game.size, self.game.stated_komi)
+        game.white_bonus = self.game.white_bonus
         game.set_up([*self.game.setup, *stones], to_play)
         self.game = game
         self._own_move_last = False
@@ -227,11 +245,14 @@ class GameSession:
         return write_sgf(self.game, black, white, result or self.final_result())
 
     def close(self) -> None:
-        """Close the player, and those that were made for other board sizes."""
+        """Close the player, those that were made for other board sizes, and those that analyse."""
         self._players.close()
+        if self._analyst is not None:
+            self._analyst.close()
 
     def _begin(self, game: Game, player: Player) -> None:
         self._players.begin_game(player, self.clock.settings)
+        game.white_bonus = self.game.white_bonus
         self.game = game
         self._announced_end = self._own_move_last = False
         self._searching.last = None
@@ -287,7 +308,11 @@ class GameSession:
         the point, PASS or RESIGN. A resignation is not played: see `Game.resign`.
         """
         position = self._position(color)
-        p = self._make_move(self._choose(position, timed=True, report=report, every=every), position.to_play)
+        p = self._choose(position, timed=True, report=report, every=every)
+        if self.resigns and self.last_search is not None and self.last_search.candidates:
+            chance = self.player.chance(self.last_search.candidates[0].value, position)
+            p = RESIGN if self._resignation.is_due(position, won_by(position.to_play, chance)) else p
+        self._make_move(p, position.to_play)
         self._report_end(report)
         return p
 

@@ -1,9 +1,9 @@
 """Dyna-2: a long-term memory from training and a short-term memory from simulation. TD paper, Section 5, Algorithm 3.
 
-Start reading at `Dyna2`. The value of a position is V-bar(s) = sigma(phi . theta + phi-bar . theta-bar). Theta, the
-long-term memory, comes from a weight file. Theta-bar, the short-term memory, is cleared at the start of each game and
-learns only from simulations. Without a long-term memory this is TD search; without a short-term memory it is the
-greedy player.
+Start reading at `Dyna2`; docs/plain/dyna2.py is the same in plain Python. The value of a position is V-bar(s) =
+sigma(phi . theta + phi-bar . theta-bar). Theta, the long-term memory, comes from a weight file. Theta-bar, the
+short-term memory, is cleared at the start of each game and learns only from simulations. Without a long-term memory
+this is TD search; without a short-term memory it is the greedy player.
 
 The short-term memory shares no weights between shapes, so both memories fit into one table by shape,
 

@@ -1,9 +1,9 @@
 """TD search: TD learning in the game that starts from the current position. TD paper, Section 4, Algorithm 2.
 
-Start reading at `play_simulation` and `simulate`, then `TdSearch`. Each simulation starts at the root, plays T plies
-by the learned policy and continues by the default policy; then the value function learns from it. Features share no
-weights (simulations from one position break the symmetries of the board), so theta-bar, the short-term memory, is its
-own look-up table. It is kept from move to move.
+Start reading at `play_simulation` and `simulate`, then `TdSearch`; docs/plain/td_search.py is the same in plain Python.
+Each simulation starts at the root, plays T plies by the learned policy and continues by the default policy; then the
+value function learns from it. Features share no weights (simulations from one position break the symmetries of the
+board), so theta-bar, the short-term memory, is its own look-up table. It is kept from move to move.
 
 The other end of the paper's spectrum (Section 4.3), table look-up instead of shapes, is in `table_search.py`.
 """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tree_tools import SIZE, PatientSearch, game_after
 
-from mcts.result import no_result, principal_variation, result_maps
+from mcts.result import no_result, principal_variations, result_maps
 from mcts.settings import ALGORITHMS
 from mcts.tree import edges_of, find_edge
 from rlgo.go.board import PASS
@@ -41,7 +41,7 @@ def test_the_principal_variation_follows_the_most_visited_moves(search):
     assert len(search.result.line) > 2
     # Visits that an action has from its prior alone do not count.
     first = int(search.result.line[0])
-    assert principal_variation(tree, first, 400).tolist() == [first]
+    assert principal_variations(tree, [first], 400)[0][0] == [first]
 
 
 def test_maps_hold_the_numbers_of_each_move_at_its_point(search):

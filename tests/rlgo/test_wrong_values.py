@@ -106,6 +106,8 @@ WRONG = {
         (lambda: rlgo.to_vertex("E5", 9), "point 'E5': not on the 9x9 board"),
         (lambda: rlgo.from_row_col("a", 2, 9), "(row, col) = ('a', 2): not on the 9x9 board"),
         (lambda: rlgo.load_sgf("nowhere.sgf"), "no such file"),
+        (lambda: rlgo.save_sgf(3, b"(;SZ[5])"), "path"),
+        (lambda: rlgo.save_sgf("new.sgf", "(;SZ[5])"), "record"),
         (lambda: mcts.q_rlgo(WEIGHTS, [3]), "position = 3: expected a Game, or a board"),
         (lambda: mcts.q_rlgo(WEIGHTS, rlgo.Game(SIZE)), "expected a list of positions"),
     ],

@@ -8,6 +8,8 @@ from weight_files import some_weights
 
 pytest.importorskip("matplotlib")
 
+import itertools
+
 from matplotlib.colors import to_rgb
 
 from rlgo.features.weights import strongest
@@ -94,3 +96,13 @@ def test_shapes_without_sharing_keep_their_colours() -> None:
     stones = [ax.collections[-2:] for ax in axes[0, 0].child_axes]  # black, then white
     assert [[len(c.get_paths()) for c in pair] for pair in stones] == [[1, 0], [0, 1]]
     assert to_rgb(stones[0][0].get_facecolor()[0])[0] < 0.2
+
+
+@pytest.mark.parametrize("size", [5, 9, 19])
+def test_the_digits_of_a_map_do_not_overlap(size: int) -> None:
+    figure = values_figure(np.full((size, size), 0.55), 0.3, 0.7)
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts if text.get_text() == "55"]
+    assert len(boxes) == size * size
+    for left, right in itertools.pairwise(boxes):
+        assert left.x1 + 2 < right.x0 or right.x1 < left.x0

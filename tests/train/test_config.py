@@ -315,6 +315,16 @@ def test_values_set_from_python_are_checked_too() -> None:
         BoardConfig().size = 5  # type: ignore[misc]
 
 
+def test_a_shipped_config_does_not_stand_in_unsaid(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_config("quick") == load_config("configs/quick.toml")
+    assert capsys.readouterr().err == "configs/quick.toml is not here: the one that ships with rlgo is used\n"
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "quick.toml").write_text("[run]\ngames = 12\n")
+    assert load_config("configs/quick.toml").run.games == 12
+    assert capsys.readouterr().err == ""
+
+
 def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"\xff\xfe\x00")
@@ -495,6 +505,14 @@ def test_counts_may_be_written_as_floats(write: Any) -> None:
         1_000_000, 20_000, 1_000, 10
     )  # fmt: skip
     assert type(config.run.games) is int
+
+
+@pytest.mark.parametrize("path", [r"C:\Users\me", r"C:\dev"])
+def test_a_path_of_windows_in_double_quotes(path: str, tmp_path: Path) -> None:
+    config = tmp_path / "bad.toml"
+    config.write_text(f'[run]\nout = "{path}"\n')
+    with pytest.raises(RlgoError, match=r"bad\.toml: not valid TOML: .*; write \\ in double quotes as / or \\\\$"):
+        load_config(config)
 
 
 @pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000])

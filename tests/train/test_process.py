@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -114,8 +115,19 @@ def test_interruptible_ends_a_search_first_and_everything_second() -> None:
 # ---------------------------------------------------------------------------------------------
 
 
+MORE = "expected a higher limit of processes, threads and open files, or fewer jobs"
+
+
 def fail(error: BaseException) -> None:
     raise error
+
+
+def without_threads() -> None:
+    """Start threads in a process of which nobody may have a second one."""
+    code = "import resource, threading; resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))\n"
+    code += "for _ in range(1000): threading.Thread(target=threading.Event().wait, daemon=True).start()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    fail(RuntimeError(done.stderr.splitlines()[-1].removeprefix("RuntimeError: ")))
 
 
 @pytest.mark.parametrize(
@@ -125,6 +137,9 @@ def fail(error: BaseException) -> None:
         (lambda: 1, 1, ""),
         (lambda: fail(RlgoError("two\nlines")), 2, "rlgo: error: two lines\n"),
         (lambda: os.remove("/no/such/file"), 2, "rlgo: error: /no/such/file: No such file or directory\n"),
+        (lambda: fail(OSError(errno.EMFILE, "Too many open files")), 2, f"rlgo: error: Too many open files: {MORE}\n"),
+        (lambda: fail(BlockingIOError(errno.EAGAIN, "No process")), 2, f"rlgo: error: No process: {MORE}\n"),
+        (without_threads, 2, f"rlgo: error: can't start new thread: {MORE}\n"),
         (lambda: fail(KeyboardInterrupt()), 130, ""),
         (lambda: fail(KeyboardInterrupt(signal.SIGTERM)), 143, ""),
         (lambda: fail(SystemExit(143)), 143, ""),

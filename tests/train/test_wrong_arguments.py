@@ -19,7 +19,8 @@ from train.play.analyze import analyze
 from train.play.pettingzoo import raw_env
 from train.players.spec import find_player, make_player, parse_spec
 from train.runs.evaluate import evaluate
-from train.runs.run import current_weights, resume, train
+from train.runs.run import current_weights, resume
+from train.runs.run import run as train
 from train.runs.sweep import read_sweep, run_sweep
 
 

@@ -95,7 +95,7 @@ def find_equal_time(
                 raise RlgoError(f"equal_time: {a} takes no time that could be measured")
             found.append(EqualTime(spec, n, ratio, 2 * number + 2))
             if progress:
-                console.message(f"equal time: with {n:,} simulations of B, A thinks {ratio:.2f} times as long")
+                console.message(f"equal time: with {n:,} simulations of {b}, {a} thinks {ratio:.2f} times as long")
             if abs(ratio - 1) < _CLOSE:
                 break
             n = max(1, round(n * min(_LARGEST_STEP, max(1 / _LARGEST_STEP, ratio))))

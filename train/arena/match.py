@@ -245,8 +245,10 @@ def play_match(
     if jobs > 1 or cluster:
         _check_elsewhere(a, b, s)
     _check_sgf_folder(records, path)
-    found = _equal_time(a, b, s, path, progress=progress) if s.equal_time else None
-    match = _Match((a, b if found is None else found.spec), s, records, found)
+    own = "a" if isinstance(b, str) and b.startswith("gtp:") else "b"  # whose simulations follow the other's time
+    found = _equal_time(a, b, own, s, path, progress=progress) if s.equal_time else None
+    sides = (a, b) if found is None else (found.spec, b) if own == "a" else (a, found.spec)
+    match = _Match(sides, s, records, found)
     match.prepare()
     with open_results(path, match.header, s.size) as kept:
         interrupted = match.play(kept, jobs, cluster, progress=progress)
@@ -475,16 +477,16 @@ def _simulations(games: Sequence[PlayedGame]) -> tuple[float, float]:
 
 
 def _equal_time(
-    a: str | Player, b: str | Player, s: MatchSettings, results: Path | None, *, progress: bool
+    a: str | Player, b: str | Player, own: str, s: MatchSettings, results: Path | None, *, progress: bool
 ) -> EqualTime:
-    """Find the simulations of B, or read those that a match has begun with."""
-    a, b = check_equal_time(a, b)
+    """Find the simulations of player `own`, "a" or "b", or read those that a match has begun with."""
+    a, b = check_equal_time(*((b, a) if own == "a" else (a, b)))
     if results is not None and results.is_file() and results.stat().st_size:
         known = read_header(results)
         calibration = known.get("equal_time")
-        if calibration is None or not known["b"].startswith(f"{b},simulations="):
+        if calibration is None or not known[own].startswith(f"{b},simulations="):
             raise RlgoError(f"{results}: results of other games: expected some at equal time; move the file away")
-        return EqualTime(known["b"], **calibration)
+        return EqualTime(known[own], **calibration)
     try_players([a, f"{b},simulations={FIRST}"], s.size, s.komi)
     rules = GameRules(s.size, s.komi, s.longest, s.time)
     return find_equal_time(a, b, s.found, rules, s.seed, progress=progress)

@@ -29,6 +29,7 @@ from train import console, ray_cluster
 from train.arena.referee import GameRecord, GameRules, play_game
 from train.players import make_player
 from train.players.loading import files_loaded
+from train.provenance import file_digest
 
 _MOST_DEATHS = 3  # process deaths in one game before giving up
 _SAFE_PATH = "PYTHONSAFEPATH"  # keeps the current folder, whose modules may hide ours, out of a new process
@@ -60,6 +61,7 @@ class GameWorker:
         self._players = players or {}
         self._engines: dict[tuple[str, int], Player] = {}  # by spec and copy
         self._changed: dict[Path, int] = {}  # modification times of the files that players are made from
+        self._digests: dict[Path, str] = {}
 
     def play(self, task: GameTask) -> GameRecord:
         """Play one game. RlgoError for a bad spec, and for an engine that cannot be started."""
@@ -83,8 +85,11 @@ class GameWorker:
             player = make_player(spec, task.rules.size, task.seed, (task.number, side))
         for file in files:
             changed = file.stat().st_mtime_ns
-            if self._changed.setdefault(file, changed) != changed:
-                raise RlgoError(f"{file}: was changed after the first game; play with a copy")
+            if self._changed.get(file) != changed:  # git and rsync may write the same content again
+                digest = file_digest(file)
+                if self._digests.setdefault(file, digest) != digest:
+                    raise RlgoError(f"{file}: was changed after the first game; play with a copy")
+                self._changed[file] = changed
         if player.persistent:
             self._engines[key] = player
         player.warm_up()
@@ -104,7 +109,7 @@ def _close(engines: Iterable[Player]) -> None:
 
 
 class WorkerDied(Exception):
-    """Raised when the process that was playing a game is gone."""
+    """Raised when the process that was playing a game is gone; its text is the reason, as far as it is known."""
 
 
 class GamePool:
@@ -139,10 +144,11 @@ class GamePool:
                 place, task = busy.pop(handle)
                 try:
                     record = self.result(handle)
-                except WorkerDied:
+                except WorkerDied as error:
                     deaths[task.number] += 1
                     if deaths[task.number] == _MOST_DEATHS:
-                        raise RlgoError(f"game {task.number}: its process died {_MOST_DEATHS} times") from None
+                        why = f": {error}" if str(error) else ""
+                        raise RlgoError(f"game {task.number}: its process died {_MOST_DEATHS} times{why}") from None
                     console.message(f"rlgo: game {task.number}: its process died; playing the game again")
                     self.replace(place)
                     busy[self.start(place, task)] = place, task
@@ -413,6 +419,7 @@ class RayPool(GamePool):
 
     def wait(self, handles: list[Any]) -> list[Any]:
         """Wait for a game, for a second at most, so that Ctrl-C is seen."""
+        ray_cluster.check_alive(self._ray, self._name)
         return list(self._ray.wait(handles, timeout=1.0)[0])
 
     def result(self, handle: Any) -> GameRecord:
@@ -425,8 +432,8 @@ class RayPool(GamePool):
             if isinstance(error.cause, RlgoError):
                 raise RlgoError(str(error.cause)) from None
             raise RlgoError(f"{self._name}: a game failed: {ray_cluster.short_error(error)}") from None
-        except errors.RayError:
-            raise WorkerDied from None
+        except errors.RayError as error:
+            raise WorkerDied(ray_cluster.short_error(error)) from None
         return record
 
     def replace(self, place: int) -> None:

@@ -21,8 +21,8 @@ def compile_players(
         typer.Argument(
             metavar="[PLAYER]...",
             autocompletion=player_names,
-            help="Players, written NAME[,KEY=VALUE...]; none: the default player, with and without "
-            "its network, and training.",
+            help="Players, written NAME[,KEY=VALUE...]; none: the default player, at weak levels of "
+            "strength, too, and training.",
         ),
     ] = None,
     size: Size = DEFAULT_SIZE,
@@ -42,7 +42,7 @@ def compile_players(
     for spec in players or ():
         parse_spec(spec)  # refused before anything is compiled
     start = time.perf_counter()
-    for spec in players or [ENGINE, f"{ENGINE},network=none"]:  # the second plays at most levels of strength
+    for spec in players or [ENGINE, f"{ENGINE},strength=1"]:
         session = GameSession(make_player(spec, size, seed=1), size, judge=make_judge, early_pass=True)
         try:
             for _ in range(2):  # some kernels are used from the second move on

@@ -120,6 +120,10 @@ _SgfFolders = Annotated[
     list[Path] | None,
     option("--sgf", "Game records that the page may open; it saves to the first folder.", metavar="DIR"),
 ]
+_TokenFile = Annotated[
+    Path | None,
+    option("--token-file", "Keep the token here, so that open pages connect again after a restart.", metavar="FILE"),
+]
 
 
 @app.command("web")
@@ -135,6 +139,7 @@ def web(
     runs: _Runs = None,
     weights: _WeightFolders = None,
     sgf: _SgfFolders = None,
+    token_file: _TokenFile = None,
 ) -> None:
     """Play, watch searches and see what they learn, in a browser.
 
@@ -155,7 +160,8 @@ def web(
         weights=tuple(weights or ()),
         sgf=tuple(sgf or ()),
     )
-    serve(options, port, runs=None if runs is None else RunHistory(runs), opens_browser=not no_browser)
+    history = None if runs is None else RunHistory(runs)
+    serve(options, port, runs=history, token_file=token_file, opens_browser=not no_browser)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -188,7 +194,8 @@ def gtp(
     """Run a GTP engine on standard input and output.
 
     A player is written NAME[,KEY=VALUE...], such as random or greedy,weights=FILE. For games with a clock, limit it
-    by seconds per move rather than by simulations: --player rlgo,seconds=30. --strength is for the default player.
+    by seconds per move rather than by simulations: --player rlgo,seconds=30. --strength is for the default player,
+    whose analyses are the strongest one's at every level. It resigns lost games, but not with --all-alive.
     """
     spec = chosen_player(player, strength)
     if all_alive and early_pass:
@@ -197,12 +204,13 @@ def gtp(
     if queries:
         refuse_unused(context, "with --queries", "size", "komi", "ponder", "all_alive", "early_pass", "log")
 
-        from train.players.spec import parse_spec
+        from train.players.spec import strongest
 
-        parse_spec(spec)
+        spec = strongest(spec)
         answer_queries(lambda size: _make(spec, size))
         return
     options: dict[str, Any] = {"ponders": ponder, "all_alive": all_alive, "early_pass": early_pass}
+    options["resigns"] = not all_alive  # with it, programs play each other
     with contextlib.ExitStack() as stack:
         if log:
             options["log"] = stack.enter_context(LogFile(log))
@@ -219,14 +227,16 @@ def _speak_gtp(spec: str, size: int, komi: float, options: dict[str, Any]) -> No
     """Be a GTP engine on standard input and output; its player gets ready in the background."""
     from rlgo.play.gtp import GtpEngine, run
     from train.players.networks import make_judge
+    from train.players.spec import strongest
 
     player = _make(spec, size)
 
     def report(error: BaseException | None) -> None:
         message(f"rlgo: {player.name} is ready" if error is None else f"rlgo: {error}")
 
-    make = functools.partial(_make, spec)
-    engine = GtpEngine(player, size, komi, make=make, judge=make_judge, title=_title(spec), ready=report, **options)
+    make, make_analyst = functools.partial(_make, spec), functools.partial(_make, strongest(spec))
+    options |= {"make": make, "make_analyst": None if strongest(spec) == spec else make_analyst, "judge": make_judge}
+    engine = GtpEngine(player, size, komi, title=_title(spec), ready=report, **options)
     try:
         run(engine)
     finally:
@@ -252,7 +262,9 @@ def answer_queries(make: Callable[[int], Any]) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
 
-    AnalysisEngine(make, write).run(sys.stdin)
+    # Not sys.stdin: a thread still waiting for it would block Python's shutdown.
+    source = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - it stays open
+    AnalysisEngine(make, write).run(source)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -276,29 +288,25 @@ def _position(file: Path, komi: float, move: int | None) -> Game:
 
 
 def _record_of(file: Path, komi: float, out: Path) -> Record:
-    """Read the record of a file that is written to `out`, with a message if that has not all of it.
-
-    Raises RlgoError if it would then be written over the file.
-    """
+    """Read the record of a file that is written to `out`. RlgoError if that file would then lose something."""
     from rlgo.go.sgf import read_sgf_file
+    from rlgo.go.sgf_files import check_holds
     from train.play.record import Record
 
     record = Record.read(read_sgf_file(file), komi)
-    if not record.is_whole:
-        why = f"{file}: has mistakes, so that --sgf keeps nothing but its moves"
-        if out.resolve() == file.resolve():
-            raise RlgoError(f"{why}: expected another file")
-        message(f"rlgo: {why}")
+    if record.lost:
+        message(f"rlgo: {file}: --sgf keeps nothing but its moves, since it has {record.lost}")
+    check_holds(out, record.write())
     return record
 
 
 def _write_review(path: Path, record: Record, curve: Curve) -> None:
     """Write a record with a curve in it."""
-    from rlgo.base.files import write_atomically
+    from rlgo.go.sgf_files import save_sgf
     from train.play.curve import annotate
 
     annotate(record, curve)
-    write_atomically(path, record.write())
+    save_sgf(path, record.write())
 
 
 def _check_files(file: Path, sgf: Path | None, json_file: Path | None, png: Path | None, whole_game: bool) -> None:
@@ -319,7 +327,7 @@ def analyze(
     file: Annotated[Path, typer.Argument(metavar="POSITION.sgf", help="A game record; its last position is analysed.")],
     *,
     whole_game: Annotated[
-        bool, option("--game", "Analyse every position: the curve of the game, and its turning points.")
+        bool, option("--game", "Analyse every position: the curve of the game, and what each move lost.")
     ] = False,
     player: Annotated[
         str | None,
@@ -335,7 +343,7 @@ def analyze(
     komi: Komi = DEFAULT_KOMI,
     seed: Seed = 1,
     top: Annotated[
-        int, option("--top", "Shapes of each block, or turning points, to show.", whole(0, MOST_SHAPES))
+        int, option("--top", "Shapes of each block, or worst moves of each side, to show.", whole(0, MOST_SHAPES))
     ] = 10,
     json_file: JsonFile = None,
     png: PngFile = None,

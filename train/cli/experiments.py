@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import Workers
-from train.cli.options import OtherOpenings, is_given, option, refuse_unused, shipped
+from train.cli.options import SettingsCommand, is_given, option, refuse_unused, report_stop, shipped
 from train.console import command, message
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ _Minutes = Annotated[
     option("--minutes", "As many games as fit into this time.", float, metavar="M", show_default="no limit"),
 ]
 _Jobs = Annotated[int | None, option("--jobs", "Runs or games at a time.", Workers, show_default="one per processor")]
+_Settings = Annotated[
+    list[str] | None,
+    option("--set", "Change the file: --set run.games=50_000 experiment.games=100.", metavar="KEY=VALUE"),
+]
 _Out = Annotated[str, option("--out", "Working folder.", metavar="DIR")]
 _Results = Annotated[
     str | None,
@@ -53,19 +58,24 @@ def list_all(
     print(overview(out, folder))
 
 
-@app.command("plan")
+@app.command("plan", cls=SettingsCommand)
 def plan(
-    names: _Names, scale: _Scale = 1.0, minutes: _Minutes = 0.0, jobs: _Jobs = None, out: _Out = "experiments"
+    names: _Names,
+    scale: _Scale = 1.0,
+    minutes: _Minutes = 0.0,
+    jobs: _Jobs = None,
+    out: _Out = "experiments",
+    settings: _Settings = None,
 ) -> None:
     """Say what a part of an experiment can decide, and when.
 
     The time is that on the machine of the shipped results.
     """
     for name in names:
-        print(_planned(name, scale, minutes, jobs, out)[1])
+        print(_planned(name, scale, minutes, jobs, out, settings or [])[1])
 
 
-@app.command("run")
+@app.command("run", cls=SettingsCommand)
 def run(
     context: typer.Context,
     names: Annotated[
@@ -77,7 +87,7 @@ def run(
     jobs: _Jobs = None,
     scale: _Scale = 1.0,
     minutes: _Minutes = 0.0,
-    openings: OtherOpenings = "",
+    settings: _Settings = None,
     out: _Out = "experiments",
     results: _Results = None,
 ) -> None:
@@ -86,20 +96,21 @@ def run(
     Run the same command again to continue after an interruption. Games that the results count are not played again.
     Experiments share their training runs. With --scale or --minutes, it first says which claims it can decide.
     """
-    from train.experiments.declaration.reading import list_experiments, read_experiment
-    from train.experiments.report.report import check_report, show, write_report
-    from train.experiments.running.run import check_run, left_to_do, run_experiment
+    with report_stop("the preparations"):
+        from train.experiments.declaration.reading import list_experiments, read_experiment
+        from train.experiments.report.report import check_report, show, write_report
+        from train.experiments.running.run import check_run, left_to_do, run_experiment
 
-    names_of_all = list_experiments() if names == ["all"] else names
-    planned = []
-    for name in names_of_all:
-        if minutes or scale != 1:
-            planned.append(_planned(name, scale, minutes, jobs, out, openings))
-        else:
-            planned.append((read_experiment(name, scale, out, openings), ""))
-    for e, _ in planned:  # before hours of work on the first one
-        check_run(e, _folder(e, results))
-        check_report(_report(_folder(e, results)))
+        names_of_all = list_experiments() if names == ["all"] else names
+        planned = []
+        for name in names_of_all:
+            if minutes or scale != 1:
+                planned.append(_planned(name, scale, minutes, jobs, out, settings or []))
+            else:
+                planned.append((read_experiment(name, scale, out, settings or []), ""))
+        for e, _ in planned:  # before hours of work on the first one
+            check_run(e, _folder(e, results))
+            check_report(_report(_folder(e, results)))
     for i, (e, text) in enumerate(planned):
         if text:
             message(text)
@@ -175,7 +186,7 @@ def report(
 
 
 def _planned(
-    name: str, scale: float, minutes: float, jobs: int | None, out: str, openings: str = ""
+    name: str, scale: float, minutes: float, jobs: int | None, out: str, settings: Sequence[str]
 ) -> tuple[Experiment, str]:
     """Return an experiment, or the part of it that fits into some minutes, and what it can decide."""
     from train.experiments.declaration.reading import read_experiment
@@ -183,7 +194,7 @@ def _planned(
 
     if minutes and scale != 1:
         raise RlgoError("--minutes cannot be combined with --scale")
-    return plan_experiment(read_experiment(name, scale, out, openings), minutes, jobs)
+    return plan_experiment(read_experiment(name, scale, out, settings), minutes, jobs)
 
 
 def _again(context: typer.Context, names: list[str]) -> str:
@@ -191,10 +202,11 @@ def _again(context: typer.Context, names: list[str]) -> str:
     options: list[object] = []
     for parameter in context.command.params:
         value = context.params.get(parameter.name or "")
-        if parameter.param_type_name == "option" and value != parameter.default:
+        if parameter.param_type_name == "option" and value and value != parameter.default:
             options.append(parameter.opts[-1])
             if value is not True:
-                options.append(f"{value:g}" if isinstance(value, float) else value)
+                values = value if isinstance(value, list) else [value]
+                options += [f"{value:g}" if isinstance(value, float) else value for value in values]
     return command("rlgo", "experiment", "run", *names, *options)
 
 

@@ -34,7 +34,9 @@ app = typer.Typer()
 # ---------------------------------------------------------------------------------------------
 
 _Games = Annotated[int, option("--games", "Number of games.", PairedGames)]
-_EqualTime = Annotated[bool, option("--equal-time", "Find the simulations of B with which it thinks as long as A.")]
+_EqualTime = Annotated[
+    bool, option("--equal-time", "Find the simulations of B that take equal time; of A for an engine B.")
+]
 _Skip = Annotated[int, option("--skip", "Leave out the first N openings, played elsewhere.", whole(0))]
 _MaxMoves = Annotated[
     int | None,

@@ -108,6 +108,7 @@ _GONE = {  # commands and options of earlier versions, with what takes their pla
     "openings judge": "`rlgo openings make` keeps the judge's chances in its file",
     "openings --visits": "set the simulations of the judge in its spec",
     "cgos": "the server's own client runs `rlgo gtp --all-alive`; see the page Engine",
+    "experiment run --openings": "--set experiment.openings=NAME",
     "experiment run --add": "games that the results count are always added to",
     "experiment run --played": "Ctrl-C writes the results of the games so far, once training is done",
     "experiment run --only": "an experiment's file of your own may have fewer players",

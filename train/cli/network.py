@@ -16,6 +16,7 @@ from train.cli.options import (
     JsonFile,
     Komi,
     Seed,
+    SettingsCommand,
     Size,
     check_new,
     check_writable,
@@ -26,7 +27,6 @@ from train.cli.options import (
     whole,
     write_json,
 )
-from train.cli.training import SettingsCommand
 from train.console import unicode_output
 from train.network.settings import ELSEWHERE, OF_ROUNDS, ONLY_ROUNDS, NetworkSettings, read_settings
 

@@ -7,13 +7,16 @@ Values of options are checked by their types, as those of settings are, and usag
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from annotated_types import Ge, Le
+from typer.core import TyperCommand
 
 from rlgo.base import files, settings
 from rlgo.base.checks import HUGE, choices_of, convert, expected, split
@@ -133,7 +136,6 @@ def openings_option(default: str) -> Any:
 
 
 OpeningsName = Annotated[str, openings_option("balanced on 9x9, 13x13, 19x19; else random:4")]
-OtherOpenings = Annotated[str, openings_option("from the config")]
 PairGames = Annotated[int, option("--games", "Games of each pair.", FastGames)]
 Top = Annotated[int, option("--top", "Shapes to draw of each block.", whole(0, MOST_SHAPES))]
 Force = Annotated[bool, option("--force", "Overwrite the file if it exists.")]
@@ -179,6 +181,34 @@ def learning_progress(steps: int) -> Iterator[Callable[[float], None]]:
             bar.update()
 
         yield report
+
+
+class SettingsCommand(TyperCommand):
+    """A command whose --set takes several settings: ``--set run.games=1000 learning.alpha=0.2``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat --set before each further setting, since the parser takes only one at a time."""
+        return super().parse_args(ctx, list(_repeat_set(args)))
+
+
+def _repeat_set(args: Sequence[str]) -> Iterator[str]:
+    """Yield `args` with --set in front of every setting that follows another one.
+
+    A setting looks like ``section.key=value``; anything else, such as the name of the config, ends the list.
+    """
+    is_setting, in_list = re.compile(r"[\w.]+\s*=").match, False
+    rest = iter(args)
+    for arg in rest:
+        if in_list and is_setting(arg):
+            yield f"--set={arg}"
+            continue
+        yield arg
+        if arg == "--":
+            break
+        in_list = arg == "--set" or arg.startswith("--set=")
+        if arg == "--set":
+            yield from itertools.islice(rest, 1)
+    yield from rest
 
 
 # ---------------------------------------------------------------------------------------------

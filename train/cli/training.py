@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import DEFAULT_SIZE, Workers
@@ -19,6 +16,7 @@ from train.cli.options import (
     PairGames,
     PngFile,
     Seed,
+    SettingsCommand,
     Size,
     as_json,
     check_outputs,
@@ -35,34 +33,6 @@ app = typer.Typer()
 # ---------------------------------------------------------------------------------------------
 # rlgo train
 # ---------------------------------------------------------------------------------------------
-
-
-class SettingsCommand(TyperCommand):
-    """A command whose --set takes several settings: ``--set run.games=1000 learning.alpha=0.2``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Repeat --set before each further setting, since the parser takes only one at a time."""
-        return super().parse_args(ctx, list(_repeat_set(args)))
-
-
-def _repeat_set(args: Sequence[str]) -> Iterator[str]:
-    """Yield `args` with --set in front of every setting that follows another one.
-
-    A setting looks like ``section.key=value``; anything else, such as the name of the config, ends the list.
-    """
-    is_setting, in_list = re.compile(r"[\w.]+\s*=").match, False
-    rest = iter(args)
-    for arg in rest:
-        if in_list and is_setting(arg):
-            yield f"--set={arg}"
-            continue
-        yield arg
-        if arg == "--":
-            break
-        in_list = arg == "--set" or arg.startswith("--set=")
-        if arg == "--set":
-            yield from itertools.islice(rest, 1)
-    yield from rest
 
 
 @app.command("train", cls=SettingsCommand)
@@ -112,9 +82,9 @@ def train(
     if out is not None:
         loaded = dataclasses.replace(loaded, run=dataclasses.replace(loaded.run, out=out))
 
-    from train.runs.run import train as train_run
+    from train.runs.run import run
 
-    train_run(loaded)
+    run(loaded)
 
 
 def _changes(overrides: Sequence[str]) -> dict[str, Any]:
@@ -139,6 +109,9 @@ def _changes(overrides: Sequence[str]) -> dict[str, Any]:
 @app.command("runs")
 def runs(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to search.")] = Path("runs"),
+    tags: Annotated[
+        list[str] | None, option("--tag", "Only runs with this tag (run.tags); may be repeated.", metavar="WORD")
+    ] = None,
     json: Annotated[bool, option("--json", "Print everything as JSON instead.")] = False,
 ) -> None:
     """List training runs and their progress.
@@ -147,7 +120,7 @@ def runs(
     """
     from train.runs.status import find_runs, table
 
-    found = find_runs(folder)
+    found = find_runs(folder, tags or [])
     print(as_json([run.to_json() for run in found]) if json else table(found, folder))
 
 
@@ -204,7 +177,7 @@ def ladder(
     print(load_rating_scale(size))
 
 
-@app.command("sweep")
+@app.command("sweep", cls=SettingsCommand)
 def sweep(
     config: Annotated[
         str,
@@ -216,17 +189,21 @@ def sweep(
         int | None, option("--jobs", "Runs to train at a time.", Workers, show_default="one per processor")
     ] = None,
     out: Annotated[str | None, option("--out", "Folder for the sweep's own folder (run.out).", metavar="DIR")] = None,
+    settings: Annotated[
+        list[str] | None,
+        option("--set", "Change the file: --set run.games=50_000 sweep.seeds=3.", metavar="KEY=VALUE"),
+    ] = None,
 ) -> None:
     """Train over a range of settings and seeds, and rank them.
 
-    The settings form a grid or are drawn at random; `rlgo configs sweeps/step_size` shows a CONFIG. Run the same
-    command again to continue an interrupted sweep; finished runs are kept.
+    The settings have names, form a grid, or are drawn at random; `rlgo configs sweeps/step_size` shows a CONFIG. Run
+    the same command again to continue an interrupted sweep; finished runs are kept.
     """
     from train.runs.fleet import FAILED
     from train.runs.run_pictures import parameters_picture, sweep_picture
     from train.runs.sweep import read_sweep, run_sweep, table
 
-    plan = read_sweep(config, out)
+    plan = read_sweep(config, out, settings or [])
     outcomes = run_sweep(plan, jobs)
     with optional_picture():
         sweep_picture(plan.folder / "plot.png", plan, outcomes)

@@ -43,10 +43,9 @@ def show(
     check_picture(png)
 
     from rlgo.features.weights import load_weights
-    from rlgo.features.weights import show as show_text
 
     weights = load_weights(file)
-    print(show_text(weights, top, unicode_output()))
+    print(weights.show(top, unicode_output()))
     if png is not None:
         from train.board_pictures import shapes_figure
         from train.plots import save_figure

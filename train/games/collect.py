@@ -39,6 +39,10 @@ class GamesPlan(NamedTuple):
     """Everything that determines the games that a player plays against itself.
 
     `play_games` checks it.
+
+    >>> from train import GamesPlan
+    >>> GamesPlan("mc_rave,sims=200", games=60, size=5).seed
+    1
     """
 
     player: str  # a spec
@@ -88,14 +92,14 @@ class GamesPlan(NamedTuple):
 
 
 def play_games(
-    plan: GamesPlan, out: Path, *,
+    plan: GamesPlan, out: str | Path, *,
     jobs: int = 1, parallel: int = 1, cluster: str = "", sgf: Path | None = None, progress: bool = True,
     stop: Callable[[], bool] = never,
 ) -> int:  # fmt: skip
     """Play a player against itself, and keep the games with its opinion of each position.
 
     A game depends only on the plan and its number, not on which process plays it. Games that the folder holds already
-    are not played again.
+    are not played again. Returns the number of games that were played.
 
     Parameters
     ----------
@@ -106,16 +110,17 @@ def play_games(
     progress : show progress on standard error
     stop : called after each game; True ends the call
 
-    Returns
-    -------
-    the number of games that were played.
-
     Raises
     ------
     RlgoError : for a bad spec or pool, or a folder with other games; the games played so far are kept.
     KeyboardInterrupt : after Ctrl-C; the games finished so far are kept.
 
     If the player reports no search in a game, as other engines do not, a message says so once.
+
+    >>> import tempfile, train
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     train.play_games(train.GamesPlan("random", games=2, size=5), f"{out}/games", progress=False)
+    2
     """
     plan = validated(plan)
     engines, programs, seconds = try_players([plan.player], plan.size, plan.komi)
@@ -125,7 +130,7 @@ def play_games(
     origin = {"versions": provenance.versions(engines), "commit": provenance.commit()}
     if sgf is not None:
         check_records(sgf, is_new=not shard_paths(Path(out)))
-    with open_folder(out, plan.recipe(programs), origin) as folder:
+    with open_folder(Path(out), plan.recipe(programs), origin) as folder:
         begun = sum(number <= plan.games for number in folder.numbers)
         if sgf is not None:
             make_folder(sgf)
@@ -140,7 +145,6 @@ def play_games(
                     write_atomically(sgf / f"game-{task.number:06}.sgf", record.sgf)
                 folder.add(_training_game(task.number, record, task.rules.komi))
                 if not (is_warned or any(opinion.has_search for opinion in record.opinions.values())):
-                    # After the first such game, not after all of them.
                     console.message(f"rlgo: {plan.player} reports no search: {_NO_SEARCH}")
                     is_warned = True
                 bar.update()

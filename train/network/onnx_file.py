@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rlgo.base.errors import RlgoError, cut
+from rlgo.base.errors import RlgoError
 from rlgo.base.files import read_file, write_atomically
 from rlgo.network.architecture import KINDS, MEAN_SIZE, N_PLANES, SCORE_UNIT, SIZE_UNIT, Parameters, are_valid
 from rlgo.network.conv_network import ConvNetwork
@@ -60,15 +60,16 @@ def load_onnx(path: str | Path) -> ConvNetwork:
     RlgoError if onnx is missing, or the file is of another network.
     """
     onnx = _onnx()
+    read_file(path)  # says why it cannot be read
     try:
-        model = onnx.load_model_from_string(read_file(path))
+        model = onnx.load_model(str(path))  # with weights in a file beside it
         parameters = _parameters_of({one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer})
         if not are_valid(parameters):
             raise ValueError("other shapes, or weights that are not finite numbers")
     except RlgoError:
         raise
     except Exception as error:  # protobuf has its own
-        raise RlgoError(f"{path}: not a network that rlgo wrote: {cut(' '.join(str(error).split()))}") from None
+        raise RlgoError(f"{path}: not a network that rlgo wrote: {' '.join(str(error).split())}") from None
     return ConvNetwork(parameters, {"onnx": Path(path).name})
 
 

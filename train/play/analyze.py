@@ -12,7 +12,7 @@ import numpy as np
 
 from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
-from rlgo.features.weights import Weights, show
+from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK
 from rlgo.go.coords import from_row_col, to_vertex
 from rlgo.go.draw import board_text, values_text
@@ -40,6 +40,7 @@ class Analysis:
     maps : by name, float64[size, size]: P(Black wins) after each move, NaN where there is no value
     memory : what the search has learned, if the player learns while it plays
     chance : Black's chance of winning by the player's best move (`Player.chance`); None without a calibration
+    score : Black's points by that move (`Player.scores`); None for a player that has none
     """
 
     game: Game
@@ -49,6 +50,7 @@ class Analysis:
     maps: dict[str, np.ndarray]
     memory: Weights | None
     chance: float | None = None
+    score: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as JSON; each map by vertex, best move for the side to play first."""
@@ -57,6 +59,7 @@ class Analysis:
             "to_play": COLOR_NAMES[self.game.to_play],
             "move": self.name_of(self.move),
             "chance": self.chance,
+            "score": self.score,
             "report": self.report,
             "maps": {name: dict(self.ranked(name)) for name in self.maps},
         }
@@ -83,6 +86,7 @@ class Analysis:
         """
         game = self.game
         chance = [] if self.chance is None else [f"Black's chance of winning: {self.chance:.0%}"]
+        chance += [] if self.score is None else [f"score: {'BW'[self.score < 0]}+{abs(self.score):.1f}"]
         parts = [
             board_text(game.board, game.last_move, unicode),
             "\n".join(
@@ -99,7 +103,7 @@ class Analysis:
             mark = self.move if self.move != RESIGN else None
             parts.append(f"{here}\n\n{values_text(game.board, values, mark, unicode)}")
         if self.memory is not None and top:
-            parts.append(f"What the search has learned, strongest shapes first\n\n{show(self.memory, top, unicode)}")
+            parts.append(f"What the search has learned, strongest shapes first\n\n{self.memory.show(top, unicode)}")
         return "\n\n".join(parts)
 
     def name_of(self, move: int) -> str:
@@ -126,6 +130,7 @@ def analyze(game: Game, player: Player) -> Analysis:
     player.new_game()
     move = player.genmove(game)
     maps = {name: values.copy() for name, values in player.analyses().items()}
-    candidates = [] if player.calibration is None else player.candidates(game)
-    chance = player.chance(candidates[0].value, game) if candidates else None
-    return Analysis(game, player.name, move, player.report(), maps, player.memory(), chance)
+    best = next(iter(player.candidates(game)), None)
+    chance = None if best is None or player.calibration is None else player.chance(best.value, game)
+    score = None if best is None else player.scores(game).get(best.move)
+    return Analysis(game, player.name, move, player.report(), maps, player.memory(), chance, score)

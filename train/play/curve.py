@@ -1,52 +1,64 @@
-"""The curve of a game: a player's evaluation after each move, and the turning points: `rlgo analyze --game`.
+"""The review of a game: a player's evaluation of each position, and what each move lost: `rlgo analyze --game`.
 
-Start reading at `curve_of`.
+Start reading at `curve_of`, then `opinion_of`. A loss compares two moves of one search: the values of two searches with
+different sides to move differ by themselves.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rlgo.base.errors import RlgoError
+from rlgo.go.board import BLACK, WHITE
 from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.play.player import Player, name_of_move, won_by
 from train.console import Progress, table
-from train.play.record import Record, set_mark, set_text, text_of
+from train.play.record import Record, text_of
 from train.process import StopRequest
 
 NO_MOVE = -2  # in place of a player's choice that is not known
 
+WORST = 5  # moves of each side that are listed, by default
 TURN = 0.1  # a move that loses at least this much of its side's chances is a turning point
 BLUNDER = 0.2  # a turning point that loses this much is a bad move (BM), and otherwise a doubtful one (DO)
 PHASES = ("opening", "middle game", "endgame")
 _PHASE_ENDS = (0.15, 0.45)  # moves of both sides, as shares of the board's points
 LINE_MOVES = 8  # of the player's choice and what follows it
-_MARK = "rlgo: "  # begins the line of a comment that `annotate` writes, and replaces
+_ENOUGH = 0.5  # of the best move's visits, for a value to be compared
+_SAID = re.compile(
+    r"rlgo: Black [0-9.]+%(?:, (?P<color>[BW])\+(?P<score>[0-9.]+))?"
+    r"(?:; lost (?P<loss>-?[0-9.]+)%(?:, (?P<points>-?[0-9.]+) points)?)?"
+)
 BETTER = "better"  # the name of a variation that it adds
 _CURVE = "SBKV"  # Sabaki's property for P(Black wins), in per cent, which it draws as a curve
 _ROWS, _COLUMNS = 10, 72  # of the curve in a terminal
 
 
+class Opinion(NamedTuple):
+    """A player's evaluation of a position, by one search. A loss below 0 is a gain on the player's own choice.
+
+    NaN stands for what is unknown: a loss after the last move, or of a move that the player has not searched enough;
+    points, if the player has no score.
+    """
+
+    value: float  # P(Black wins): the chance by its best move
+    best: int  # that move: a point, PASS or NO_MOVE
+    line: tuple[int, ...] = ()  # that move, and the moves that it expects after it
+    score: float = math.nan  # Black's points by that move
+    loss: float = math.nan  # of the move played here, in chances of winning
+    points: float = math.nan  # the same in points
+
+
 class Step(NamedTuple):
-    """One move of the game."""
+    """One move of the game, with what the player thinks before and after it."""
 
     color: int
     point: int
-    value: float  # P(Black wins) after it
-    best: int  # the player's choice in its place: a point, PASS or RESIGN
-    line: tuple[int, ...] = ()  # that choice, and the moves that the player expects after it
-
-
-class Opinion(NamedTuple):
-    """A player's evaluation of a position."""
-
-    value: float  # P(Black wins): the chance by its best move
-    best: int  # its move: a point, PASS or RESIGN
-    line: tuple[int, ...] = ()  # that move, and the moves that it expects after it
+    before: Opinion
+    after: Opinion
 
 
 class Losses(NamedTuple):
@@ -54,17 +66,10 @@ class Losses(NamedTuple):
 
     color: int
     phase: str  # one of PHASES
-    moves: int
-    mean: float  # loss of a move, in chances of winning; a move that gains counts as 0
+    moves: int  # those whose loss is known
+    mean: float  # loss of a move, in chances of winning
+    points: float  # the same in points; NaN without scores
     turns: int  # moves that lost `TURN` or more
-
-
-class Turn(NamedTuple):
-    """A turning point."""
-
-    number: int  # of the move, from 1
-    step: Step
-    loss: float  # of the mover's chances of winning
 
 
 @dataclass(frozen=True)
@@ -75,101 +80,106 @@ class Curve:
     ----------
     game : the whole game
     player : the name of the player that evaluated it
-    start : P(Black wins) before the first move
+    opinions : of the positions from the start on, up to the last one before the end of the game
     steps : the moves, up to the last one before the end of the game
     """
 
     game: Game
     player: str
-    start: float
-    steps: list[Step]
+    opinions: list[Opinion]
+
+    @property
+    def steps(self) -> list[Step]:
+        """The moves with a position searched before and after them."""
+        pairs = zip(self.game.moves, self.opinions, self.opinions[1:], strict=False)
+        return [Step(color, p, before, after) for (color, p), before, after in pairs]
 
     @property
     def values(self) -> list[float]:
         """P(Black wins) at the start and after each move."""
-        return [self.start, *(step.value for step in self.steps)]
+        return [opinion.value for opinion in self.opinions]
 
-    def turns(self, most: int) -> list[Turn]:
-        """List the turning points in the order of the game: the `most` moves that lost most, `TURN` or more each."""
-        found = [Turn(i, step, loss) for i, (step, loss) in enumerate(zip(self.steps, self.losses, strict=True), 1)]
-        worst = sorted((turn for turn in found if turn.loss >= TURN), key=lambda turn: -turn.loss)[:most]
-        return sorted(worst)
+    def worst(self, most: int = WORST) -> list[int]:
+        """Return the numbers of the `most` moves of each side that lost most, in the order of the game."""
+        found = [i for i, step in enumerate(self.steps, 1) if step.before.loss > 0]
+        found.sort(key=lambda i: -self.opinions[i - 1].loss)
+        return sorted(i for c in (BLACK, WHITE) for i in [j for j in found if self.game.moves[j - 1][0] == c][:most])
 
-    @property
-    def losses(self) -> list[float]:
-        """What each move has lost of its side's chances of winning; below 0 if it gained."""
-        values = self.values
-        return [won_by(step.color, values[i]) - won_by(step.color, values[i + 1]) for i, step in enumerate(self.steps)]
+    def phase_of(self, number: int) -> str:
+        """Return the phase of the game that a move belongs to, by its number from 1."""
+        return PHASES[sum(number > share * self.game.size**2 for share in _PHASE_ENDS)]
 
     def by_phase(self) -> list[Losses]:
         """Sum the losses up by colour and phase, and leave out phases without moves."""
-        ends = [share * self.game.size**2 for share in _PHASE_ENDS]
-        found: dict[tuple[int, int], list[float]] = {}
-        for i, (step, loss) in enumerate(zip(self.steps, self.losses, strict=True)):
-            found.setdefault((step.color, sum(i >= end for end in ends)), []).append(max(0.0, loss))
-        return [
-            Losses(color, PHASES[phase], len(all_), sum(all_) / len(all_), sum(loss >= TURN for loss in all_))
-            for (color, phase), all_ in sorted(found.items())
-        ]
+        found: dict[tuple[int, int], list[Opinion]] = {}
+        for i, step in enumerate(self.steps, 1):
+            if not math.isnan(step.before.loss):
+                found.setdefault((step.color, PHASES.index(self.phase_of(i))), []).append(step.before)
+        rows = []
+        for (color, phase), all_ in sorted(found.items()):
+            mean, points = (sum(getattr(o, name) for o in all_) / len(all_) for name in ("loss", "points"))
+            rows.append(Losses(color, PHASES[phase], len(all_), mean, points, sum(o.loss >= TURN for o in all_)))
+        return rows
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as JSON."""
-        turns = {turn.number for turn in self.turns(len(self.steps))}
+        """Return everything as JSON; None is what is unknown."""
         return {
             "player": self.player,
-            "start": self.start,
+            "start": known(self.opinions[0].value) if self.opinions else None,
             "moves": [
                 {
                     "move": number,
                     "color": COLOR_NAMES[step.color],
                     "vertex": self.name_of(step.point),
-                    "value": step.value,
-                    "best": self.name_of(step.best),
-                    "line": [self.name_of(p) for p in step.line],
-                    "loss": loss,
-                    "is_turn": number in turns,
+                    "value": known(step.after.value),
+                    "score": known(step.after.score),
+                    "best": self.name_of(step.before.best),
+                    "line": [self.name_of(p) for p in step.before.line],
+                    "loss": known(step.before.loss),
+                    "points": known(step.before.points),
+                    "is_turn": step.before.loss >= TURN,
                 }
-                for number, (step, loss) in enumerate(zip(self.steps, self.losses, strict=True), 1)
+                for number, step in enumerate(self.steps, 1)
             ],
-            "phases": [{**row._asdict(), "color": COLOR_NAMES[row.color]} for row in self.by_phase()],
+            "phases": [
+                {**row._asdict(), "color": COLOR_NAMES[row.color], "points": known(row.points)}
+                for row in self.by_phase()
+            ],
+            "worst": self.worst(),
         }
 
-    def text(self, top: int = 10, unicode: bool = True) -> str:
-        """Format for a terminal: the curve, and at most `top` turning points."""
+    def text(self, top: int = WORST, unicode: bool = True) -> str:
+        """Format for a terminal: the curve, what was lost by phase, and the `top` worst moves of each side."""
         head = f"{len(self.steps)} moves, as {self.player} sees them: P(Black wins) after each"
-        turns = self.turns(top)
-        rows = [
-            [
-                f"{turn.number}",
-                f"{COLOR_NAMES[turn.step.color]} {self.name_of(turn.step.point)}",
-                f"{self.values[turn.number - 1]:.0%}",
-                f"{turn.step.value:.0%}",
-                self.name_of(turn.step.best),
-            ]
-            for turn in turns
-        ]
-        all_of_them = len(self.turns(len(self.steps)))
-        below = [] if all_of_them else [f"no move lost {TURN:.0%} or more"]
-        if rows:
-            below.append(table(["move", "played", "before", "after", f"{self.player} plays"], rows, align="rlrrl"))
-        if all_of_them > len(turns):
-            below.append(f"{all_of_them - len(turns)} more, which lost less: --top {all_of_them}")
-        drawn = _drawn(self.values, {turn.number for turn in turns}, unicode)
+        drawn = _drawn(self.values, {i for i, step in enumerate(self.steps, 1) if step.before.loss >= TURN}, unicode)
         phases = [
-            [COLOR_NAMES[row.color], row.phase, str(row.moves), f"{row.mean:.1%}", str(row.turns)]
-            for row in self.by_phase()
+            [COLOR_NAMES[color], phase, str(moves), f"{mean:.1%}", f"{points:.1f}".replace("nan", ""), str(turns)]
+            for color, phase, moves, mean, points, turns in self.by_phase()
         ]
-        titles = ["colour", "phase", "moves", "mean loss", "turning points"]
-        lost = (
-            ["What the moves lost, in chances of winning", "", table(titles, phases, align="llrrr"), ""]
-            if phases
-            else []
-        )
-        return "\n".join([head, "", drawn, "", *lost, "Turning points", "", *below])
+        worst = []
+        for number in self.worst(top):
+            color, point, before, _ = self.steps[number - 1]
+            played = f"{COLOR_NAMES[color]} {self.name_of(point)}"
+            lost = [f"{before.loss:.1%}", f"{before.points:.1f}".replace("nan", "")]
+            line = " ".join(self.name_of(p) for p in before.line)
+            worst.append([self.phase_of(number), f"{number}", played, *lost, line])
+        parts = [head, "", drawn]
+        if phases:
+            titles = ["colour", "phase", "moves", "mean loss", "in points", f"lost {TURN:.0%} or more"]
+            parts += ["", "What the moves lost", "", table(titles, phases, align="llrrrr")]
+        if worst:
+            titles = ["phase", "move", "played", "lost", "in points", "better"]
+            parts += ["", "The worst moves of each side", "", table(titles, worst, align="lrlrrl")]
+        return "\n".join(parts)
 
     def name_of(self, point: int) -> str:
         """Return the name of a move: a vertex, ``pass`` or ``resign``."""
         return name_of_move(point, self.game.size)
+
+
+def known(x: float) -> float | None:
+    """Return a number for JSON: None in place of NaN."""
+    return None if math.isnan(x) else x
 
 
 def _drawn(values: list[float], turns: set[int], unicode: bool) -> str:
@@ -192,10 +202,9 @@ def _drawn(values: list[float], turns: set[int], unicode: bool) -> str:
 
 
 def curve_of(game: Game, player: Player, request: StopRequest | None = None) -> Curve:
-    """Let a player search every position of a game, and collect its values.
+    """Let a player search every position of a game, and compare each move with its best one.
 
-    The value of a position is the chance (`Player.chance`) of the player's best move there. Positions after the end of
-    the game are left out.
+    Positions after the end of the game are left out.
 
     request : a request to stop: the curve then ends early
 
@@ -210,63 +219,71 @@ def curve_of(game: Game, player: Player, request: StopRequest | None = None) -> 
             position = game.after(n)
             if position.is_over() or (found and request):
                 break
-            found.append(_opinion(position, player))
+            found.append(opinion_of(position, player, game.moves[n][1] if n < len(game.moves) else None))
             progress.update()
-    return curve_from(game, player.name, found)
+    return Curve(game, player.name, found)
 
 
-def curve_from(game: Game, player: str, opinions: Sequence[Opinion]) -> Curve:
-    """Make the curve of a player's evaluations of the first positions of a game, from the empty board on."""
-    start = opinions[0].value if opinions else math.nan
-    pairs = zip(game.moves, opinions, opinions[1:], strict=False)
-    steps = [Step(color, p, now.value, before.best, before.line) for (color, p), before, now in pairs]
-    return Curve(game, player, start, steps)
+def opinion_of(position: Game, player: Player, move: int | None = None) -> Opinion:
+    """Let a player search a position, and compare the move that was played there with its best one.
 
-
-def _opinion(position: Game, player: Player) -> Opinion:
-    """Let the player evaluate a position."""
-    move = player.genmove(position)
-    candidates = player.candidates(position)
+    Raises RlgoError if the player has no opinion of positions.
+    """
+    if move is None:
+        player.genmove(position)
+    candidates = player.candidates(position) if move is None else player.compare(position, move)
     if not candidates:
         raise RlgoError(f"{player.name} does not evaluate positions: expected a player that searches or evaluates")
-    line = next((c.line for c in candidates if c.move == move), [move])
-    return Opinion(player.chance(candidates[0].value, position), move, tuple(line[:LINE_MOVES]) if move >= 0 else ())
+    color, scores, best = position.to_play, player.scores(position), candidates[0]
+    played = next((c for c in candidates if c.move == move and c.visits >= _ENOUGH * best.visits), None)
+    value, score = player.chance(best.value, position), scores.get(best.move, math.nan)
+    loss = points = math.nan
+    if played is not None:
+        loss = won_by(color, value) - won_by(color, player.chance(played.value, position))
+        points = (score - scores.get(played.move, math.nan)) * (1 if color == BLACK else -1)
+    return Opinion(value, best.move, tuple(best.line[:LINE_MOVES]), score, loss, points)
 
 
 def annotate(record: Record, curve: Curve) -> None:
     """Write a curve into the line of a record, in properties that Sabaki, KaTrain and others read.
 
-    Each position gets Black's chance as a line of its comment and as Sabaki's SBKV. A move that lost much is marked as
-    bad (BM) or doubtful (DO), and the player's own line stands beside it as a variation. What an earlier call has
-    written is replaced; variations stay.
+    Each position gets Black's chance and the score as a line of its comment, and the chance as Sabaki's SBKV. A move
+    that lost much is marked as bad (BM) or doubtful (DO), unless it is judged already. The player's own line stands
+    beside it, and beside the worst moves, as a variation. What an earlier call has written is replaced; variations, and
+    what others have written, stay.
     """
-    losses = [0.0, *curve.losses]
-    for at, value in enumerate(curve.values):
+    shown = curve.worst()
+    for at, opinion in enumerate(curve.opinions):
+        value = opinion.value
         if math.isnan(value):
             continue
-        node, step = record.node(at), curve.steps[at - 1] if at else None
-        text = f"{_MARK}Black {value:.1%}"
-        is_turn = step is not None and losses[at] >= TURN and step.best != step.point
-        if step is not None and abs(losses[at]) >= 0.0005:
-            text += f", {'lost' if losses[at] > 0 else 'gained'} {abs(losses[at]):.1%}"
-        if is_turn and step is not None and step.line:
-            text += f"; better {' '.join(curve.name_of(p) for p in step.line)}"
-            colors = (step.color, 3 - step.color) * len(step.line)
-            record.add_line(at - 1, list(zip(colors, step.line, strict=False)), BETTER)
-        kept = [line for line in record.comment(at).splitlines() if not line.startswith(_MARK)]
-        record.set_comment(at, "\n".join([*kept, text]))
-        set_text(node, _CURVE, f"{100 * value:.2f}")
-        set_mark(node, "BM", "1" if is_turn and losses[at] >= BLUNDER else None)
-        set_mark(node, "DO", "" if is_turn and losses[at] < BLUNDER else None)
+        step = curve.steps[at - 1] if at else None
+        loss = 0.0 if step is None or math.isnan(step.before.loss) else step.before.loss
+        text = f"rlgo: Black {value:.1%}"
+        if not math.isnan(opinion.score):
+            text += f", {'B' if opinion.score > 0 else 'W'}+{abs(opinion.score):.1f}"
+        if step is not None and not math.isnan(step.before.loss):
+            text += f"; lost {loss:.1%}"
+            text += "" if math.isnan(step.before.points) else f", {step.before.points:.1f} points"
+        if step is not None and step.before.line and (loss >= TURN or at in shown):
+            text += f"; better {' '.join(curve.name_of(p) for p in step.before.line)}"
+            colors = (step.color, 3 - step.color) * len(step.before.line)
+            record.add_line(at - 1, list(zip(colors, step.before.line, strict=False)), BETTER)
+        judgement = {"BM": "1"} if loss >= BLUNDER else {"DO": ""} if loss >= TURN else {}
+        record.set_own(at, {"C": text, _CURVE: f"{100 * value:.2f}", **judgement})
 
 
 def curve_in(record: Record) -> list[Opinion | None]:
-    """Return the values that `annotate` or Sabaki has written into the line of a record; None where there is none."""
+    """Return what `annotate`, or Sabaki, has written into the line of a record; None where there is nothing."""
     found: list[Opinion | None] = []
     for at in range(len(record.game.moves) + 1):
         text = text_of(record.node(at), _CURVE)
+        said = next((s for s in map(_SAID.match, record.comment(at).splitlines()) if s), None)
+        if said and found and (before := found[-1]) is not None and said["loss"]:
+            found[-1] = before._replace(loss=float(said["loss"]) / 100, points=float(said["points"] or "nan"))
         value = float(text) / 100 if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,9})?", text) else math.nan
         better = next((v for v in record.variations(at) if v.name == BETTER), None) if value == value else None
         line = record.points_of(better.node) if better is not None else ()
-        found.append(Opinion(min(1.0, value), line[0] if line else NO_MOVE, line) if value == value else None)
+        score = float(said["score"]) * (1 if said["color"] == "B" else -1) if said and said["score"] else math.nan
+        found.append(Opinion(min(1.0, value), line[0] if line else NO_MOVE, line, score) if value == value else None)
     return found

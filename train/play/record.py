@@ -6,17 +6,18 @@ and played on; `rlgo.go.sgf` reads its game, so a variation is checked exactly a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sgfmill import sgf
+from sgfmill.sgf_grammar import escape_text, make_coarse_game_tree, serialise_game_tree, text_value
 
-from rlgo.base.decoding import decode
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS, WHITE
 from rlgo.go.coords import from_row_col, to_row_col
 from rlgo.go.game import Game
-from rlgo.go.sgf import STATED_ENCODING, read_sgf, write_sgf
+from rlgo.go.sgf import read_sgf, read_sgf_records, write_sgf
+from rlgo.go.sgf_files import OWN, is_own, read_trees, without_own
 
 _COLORS = {"b": BLACK, "w": WHITE}
 _LETTERS = {color: letter for letter, color in _COLORS.items()}
@@ -25,6 +26,9 @@ INFO = (
     "PB", "BR", "BT", "PW", "WR", "WT", "RE", "HA", "KM", "RU", "TM", "OT", "EV", "RO", "GN", "DT", "PC", "ON", "SO",
     "AN", "US", "CP", "GC",
 )  # fmt: skip
+_JUDGEMENTS = {"BM", "DO", "IT", "TE"}  # of moves; a node has one
+
+MARKS = ("TR", "SQ", "MA", "CR", "LB", "LN", "AR")  # triangles, squares, crosses, circles, labels, lines, arrows
 
 Node = Any  # sgfmill.sgf.Tree_node; sgfmill has no types
 
@@ -54,12 +58,15 @@ class Record:
     >>> [(rlgo.to_vertex(v.move[1], 5), v.name) for v in record.variations(1)]
     [('B4', ''), ('D2', 'other')]
     >>> record.choose(1, 1)
+    2
     >>> record.add(2, rlgo.BLACK, rlgo.PASS)
     >>> record.game.moves[-1], record.comment(1), b"PB[Ann]" in record.write()
     ((1, 0), 'centre', True)
     """
 
-    is_whole = True  # whether it has all that its file had
+    lost = ""  # why it has only the moves of its file, in words; "": it has everything
+    place = 0  # of its game in its file
+    _file: Sequence[Any] = (None,)  # all games of the file, as sgfmill parses them
 
     def __init__(self, tree: sgf.Sgf_game, komi: float, *, is_own: bool = False) -> None:
         self._tree, self._komi, self.is_own = tree, komi, is_own
@@ -67,21 +74,23 @@ class Record:
         self._follow(tree.get_root())
 
     @classmethod
-    def read(cls, data: bytes, komi: float = 7.5) -> Record:
-        """Read the first game of a file. RlgoError as `read_sgf` raises it, also for its main line.
+    def read(cls, data: bytes, komi: float = 7.5, place: int = 0) -> Record:
+        """Read a game of a file by its place, and keep the others. RlgoError as `read_sgf` raises it for its main line.
 
-        A file that only `read_sgf` understands, such as one with digits in the names of properties, keeps its moves
-        alone, and `is_whole` is False.
+        Of a file that `read_trees` cannot read as a whole, the record has the moves alone, and `lost` says why.
         """
-        game = read_sgf(data, komi)
-        stated = STATED_ENCODING.search(data)
-        text = decode(data, stated[1].decode() if stated else "")
+        games = list(read_sgf_records(data))
+        if place >= len(games):
+            raise RlgoError(f"game = {place}: expected less than {len(games)}, the number of games")
+        game = games[place].game(komi)
         try:
-            return cls(sgf.Sgf_game.from_bytes(text.encode(), override_encoding="UTF-8"), komi)
-        except (ValueError, RlgoError):
+            trees = [*read_trees(data)]
+            record = cls(sgf.Sgf_game.from_coarse_game_tree(trees[place], "UTF-8"), komi)
+            record.place, record._file = place, trees
+        except (IndexError, ValueError, RlgoError) as error:
             record = cls.of(game)
-            record.is_whole = False
-            return record
+            record.lost = str(error)
+        return record
 
     @classmethod
     def of(cls, game: Game, black: str = "", white: str = "", *, is_own: bool = False) -> Record:
@@ -120,6 +129,10 @@ class Record:
         """Return whether the line is the main one."""
         return all(node.parent is None or node.parent[0] is node for node in self._line)
 
+    def main(self) -> Record:
+        """Return the same record with its main line shown."""
+        return Record(self._tree, self._komi)
+
     def variations(self, at: int) -> list[Variation]:
         """List the moves that follow the position after `at` moves, the main one first."""
         on_line = {id(node) for node in self._line}
@@ -132,21 +145,59 @@ class Record:
             if id(child) not in within
         ]
 
-    def branches(self) -> list[int]:
-        """List the positions of the line, as numbers of moves, that more than one move follows."""
-        stretches = [self._stretch(at) for at in range(len(self._at) + 1)]
-        return [at for at, nodes in enumerate(stretches) if sum(map(len, nodes)) - len(nodes) + 1 > 1]
-
-    def choose(self, at: int, index: int | None) -> None:
+    def choose(self, at: int, index: int | None) -> int:
         """Let the line go through a variation of the position after `at` moves; None: along the main line.
 
-        RlgoError, with the line unchanged, if there is none, or if it has an illegal move.
+        Returns the moves of the variation's first position; 0 for the main line. RlgoError, with the line unchanged, if
+        there is none, or if it has an illegal move.
         """
         if index is None:
             self._follow(self._tree.get_root())
-            return
-        node = self._variation(at, index).node
-        self._follow(*_path(node))
+            return 0
+        return self.show(self._variation(at, index).node)
+
+    def nodes(self) -> list[tuple[Node, int]]:
+        """List the root and the nodes with moves or edits, main ones first, each with its parent's place, or -1."""
+        found, left = [], [(self._tree.get_root(), -1)]
+        while left:
+            node, above = left.pop()
+            if above < 0 or _has_move(node) or _is_edit(node):
+                found.append((node, above))
+                above = len(found) - 1
+            left += [(child, above) for child in node][::-1]
+        return found
+
+    def describe_tree(self) -> dict[str, Any]:
+        """Return the ``tree`` message: of all `nodes`, parents, colours and comments, and those of the line shown."""
+        nodes = self.nodes()
+        index = {id(node): i for i, (node, _) in enumerate(nodes)}
+        return {
+            "type": "tree",
+            "game": self.place,
+            "parents": [parent for _, parent in nodes],
+            "colors": ["".join(filter(node.has_property, "BW")) for node, _ in nodes],
+            "comments": [node.has_property("C") for node, _ in nodes],
+            "line": [index[id(self.node(at))] for at in range(len(self._at) + 1)],
+        }
+
+    def show(self, node: Node | int) -> int:
+        """Let the line go through a node, or one of `nodes`, and end before a later one that edits the position.
+
+        Returns the number of moves of the node's position. RlgoError, with the line unchanged, for an illegal move.
+        """
+        if isinstance(node, int):
+            nodes = self.nodes()
+            if node >= len(nodes):
+                raise RlgoError(f"index = {node}: expected less than {len(nodes)}, the number of nodes")
+            node = nodes[node][0]
+        line = self._line
+        if not any(known is node for known in line[self._start :]):
+            line = _path(node)
+            while len(line[-1]) and not _is_edit(line[-1][0]):
+                line.append(line[-1][0])
+            self._set(line, read_sgf(self._written(line), self._komi))
+        depth = next(i for i, known in enumerate(line) if known is node)
+        return sum(i <= depth for i in self._at)
 
     def go_along(self, moves: Sequence[tuple[int, int]]) -> None:
         """Let the line be these moves, (colour, point) each, from the beginning on; the record gets those it lacks.
@@ -155,7 +206,7 @@ class Record:
         """
         if self.game.moves == list(moves):
             return
-        node = self._line[0]
+        node = self._line[self._start]
         for move in moves[bool(moves) and _move(node, self.game.size) == moves[0] :]:
             node = self._next(node, *move)
         line = _path(node)
@@ -193,6 +244,8 @@ class Record:
         if node is None:
             node = self._new(self._stretch(at)[-1], color, point)
             self._own.add(id(node))
+        elif not without_own(node.get_raw_property_map()):
+            node.unset(OWN)  # it is no longer rlgo's alone
         line = _path(node)
         self._set(line, read_sgf(self._written(line), self._komi) if game is None else game)
 
@@ -233,6 +286,39 @@ class Record:
             set_text(node, "C", "")
         set_text(first, "C", text)
 
+    def set_own(self, at: int, properties: Mapping[str, str]) -> None:
+        """Write what rlgo says of a position into its node, with a mark, in place of what it said and added before.
+
+        What others have written stays. A comment is added to theirs; of BM, DO, IT and TE, a node has one.
+
+        properties : by name; texts without brackets
+        """
+        for variation in self.variations(at):
+            tree = make_coarse_game_tree(variation.node, lambda node: node, lambda node: node.get_raw_property_map())
+            if not variation.is_current and is_own(tree):
+                variation.node.delete()
+        node = self.node(at)
+        before = node.get_raw_property_map()
+        now = without_own(before) | {name: before[name] for name in ("B", "W") if name in before}
+        taken = {*now, *(_JUDGEMENTS if not _JUDGEMENTS.isdisjoint(now) else ())} - {"C"}
+        ours = {name: text.encode() for name, text in properties.items() if name not in taken}
+        for name, text in ours.items():
+            *others, last = now.get(name, [b""])
+            now[name] = [*others, last + b"\n" * (name in now) + text]
+        now[OWN] = [name.encode() + b":" + text for name, text in ours.items()]
+        for name in [name for name in {*before, *now} if before.get(name) != now.get(name)]:
+            node.set_raw_list(name, now[name]) if name in now else node.unset(name)
+
+    def marks(self, at: int) -> dict[str, list[str]]:
+        """Return the marks of a position by SGF's names: ``aa``, ``aa:bb`` or ``aa:text`` each."""
+        return {name: [text for node in self._stretch(at) for text in _texts(node, name)] for name in MARKS}
+
+    def set_marks(self, at: int, marks: Mapping[str, Sequence[str]]) -> None:
+        """Replace the marks of a position that have these names."""
+        for name, texts in marks.items():
+            for i, node in enumerate(self._stretch(at)):
+                _set_texts(node, name, () if i else texts)
+
     def node(self, at: int) -> Node:
         """Return the node of a position, for properties of single programs."""
         return self._stretch(at)[0]
@@ -249,16 +335,15 @@ class Record:
             set_text(self._tree.get_root(), name, text or "")
 
     def add_line(self, at: int, moves: Sequence[tuple[int, int]], name: str) -> None:
-        """Add a variation of several moves to a position, unless it has it already. The line stays as it is."""
+        """Add a variation of rlgo's to a position, unless it has one with this first move. The line stays as it is."""
+        if any(variation.move == moves[0] for variation in self.variations(at)):
+            return
         node = self._stretch(at)[-1]
-        size = self.game.size
         for i, (color, p) in enumerate(moves):
-            known = next((child for child in node if _move(child, size) == (color, p)), None)
-            if known is None:
-                known = self._new(node, color, p)
-                if i == 0:
-                    set_text(known, "N", name)
-            node = known
+            node = self._new(node, color, p)
+            set_text(node, "N", "" if i else name)
+            own = node.get_raw_property_map().items()
+            node.set_raw_list(OWN, [key.encode() + b":" + value for key, (value,) in own])
 
     def points_of(self, node: Node) -> tuple[int, ...]:
         """Return the points of the first line from a node on."""
@@ -269,9 +354,13 @@ class Record:
         return tuple(move[1] for move in moves if move is not None)
 
     def write(self) -> bytes:
-        """Return the record as SGF."""
-        data: bytes = self._tree.serialise()
-        return data
+        """Return the record as SGF, among the other games of its file."""
+        others = [*self._file[: self.place], *self._file[self.place + 1 :]]
+        for tree in others:
+            tree.sequence[0]["CA"] = [b"UTF-8"]
+        games = [serialise_game_tree(tree) for tree in others]
+        games.insert(self.place, self._tree.serialise())
+        return b"".join(games)
 
 
 def _path(node: Node) -> list[Node]:
@@ -321,34 +410,21 @@ def _first_line(node: Node) -> tuple[tuple[int, int] | None, str, int]:
 
 def text_of(node: Node, name: str) -> str:
     """Return a property of a node as text; "" if it has none."""
-    if not node.has_property(name):
-        return ""
-    raw = b"\n".join(node.get_raw_list(name)).decode("utf-8", "replace")
-    return "".join(_unescaped(raw)).strip()
+    return "\n".join(_texts(node, name)).strip()
 
 
-def _unescaped(raw: str) -> Iterator[str]:
-    """Yield the characters of a value without its backslashes, and without the line breaks that they remove."""
-    characters = iter(raw.replace("\r\n", "\n"))
-    for c in characters:
-        if c == "\\":
-            c = next(characters, "")
-            c = "" if c == "\n" else c
-        yield c
-
-
-def set_mark(node: Node, name: str, value: str | None) -> None:
-    """Set a mark of a node, such as DO, which has no text; None removes it."""
-    if value is not None:
-        node.set_raw(name, value.encode())
-    elif node.has_property(name):
-        node.unset(name)
+def _texts(node: Node, name: str) -> list[str]:
+    """Return the values of a property of a node as text; none if it has no such property."""
+    return [text_value(raw).decode() for raw in node.get_raw_list(name)] if node.has_property(name) else []
 
 
 def set_text(node: Node, name: str, text: str) -> None:
     """Set a property of a node; an empty text removes it."""
-    if text:
-        escaped = text.replace("\\", "\\\\").replace("]", "\\]")
-        node.set_raw(name, escaped.encode())
+    _set_texts(node, name, [text] if text else [])
+
+
+def _set_texts(node: Node, name: str, texts: Sequence[str]) -> None:
+    if texts:
+        node.set_raw_list(name, [escape_text(text.encode()) for text in texts])
     elif node.has_property(name):
         node.unset(name)

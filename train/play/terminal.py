@@ -27,7 +27,7 @@ from rlgo.play.player import RESIGN, Candidate, name_of_move, won_by
 from rlgo.play.session import GameSession
 from train.console import unicode_output
 from train.players.networks import make_judge
-from train.players.spec import make_player
+from train.players.spec import make_player, strongest
 from train.process import interruptible
 
 _HUMAN = "human"  # in game records
@@ -45,7 +45,7 @@ _HELP = """\
   pass       pass; two passes end the game
   resign     give up
   undo       take back your last move and the engine's reply
-  hint       what the engine would play here
+  hint       what the strongest engine would play here
   score      the score so far, and dead stones, by playouts
   save FILE  write the game to an SGF file
   help       this list
@@ -192,7 +192,7 @@ class TerminalGame:
         else:
             search = self.session.last_search
             assert search is not None
-            opinion = next((self._opinion(c, search.game) for c in search.candidates if c.move == p), "")
+            opinion = next((self._opinion(c, search.game, self.session) for c in search.candidates if c.move == p), "")
             self.write(f"{color} plays {to_vertex(p, self.game.size)}. {opinion}".rstrip())
 
     def _wait(self) -> None:
@@ -250,9 +250,9 @@ class TerminalGame:
 
     # --- what the engine thinks ---
 
-    def _opinion(self, candidate: Candidate, game: Game) -> str:
-        """Describe the engine's evaluation of a move in the position of `game`."""
-        wins = won_by(game.to_play, self.session.player.chance(candidate.value, game))
+    def _opinion(self, candidate: Candidate, game: Game, session: GameSession) -> str:
+        """Describe an engine's evaluation of a move in the position of `game`."""
+        wins = won_by(game.to_play, session.player.chance(candidate.value, game))
         visits = f", {candidate.visits:,} visits" if candidate.visits > 1 else ""
         expected = _vertices(candidate.line[1 : 1 + _LINE_MOVES], game)
         return f"P(win) {wins:.1%}{visits}" + (f", expects {expected}" if expected else "")
@@ -260,13 +260,14 @@ class TerminalGame:
     def _hint(self) -> None:
         self._check_going_on()
         self._wait()
-        with interruptible(self.session.player):
-            p = self.session.suggest()
-        search = self.session.last_search
+        session = self.session.analyst
+        with interruptible(session.player):
+            p = session.suggest()
+        search, game = session.last_search, self.game
         known = [] if p in (PASS, RESIGN) or search is None else search.candidates
         move = name_of_move(p, self.game.size)
-        lines = [f"{self.session.name} would {move if p in (PASS, RESIGN) else f'play {move}'}"]
-        lines += [f"  {to_vertex(c.move, self.game.size):4} {self._opinion(c, self.game)}" for c in known[:_CANDIDATES]]
+        lines = [f"{session.name} would {move if p in (PASS, RESIGN) else f'play {move}'}"]
+        lines += [f"  {to_vertex(c.move, game.size):4} {self._opinion(c, game, session)}" for c in known[:_CANDIDATES]]
         self.write("\n".join(lines))
 
     def _score(self) -> None:
@@ -373,8 +374,17 @@ def play_in_terminal(
         Game(size, komi).fixed_handicap(handicap)
     human = {"black": BLACK, "white": WHITE, None: WHITE if handicap else BLACK}[color]
     with contextlib.closing(make_player(spec, size, seed)) as player:
+        make_analyst = None if strongest(spec) == spec else lambda n: make_player(strongest(spec), n, seed)
         session = GameSession(
-            player, size, komi, judge=make_judge, early_pass=True, time_settings=settings, ready=lambda _: None
+            player,
+            size,
+            komi,
+            early_pass=True,
+            resigns=True,
+            time_settings=settings,
+            ready=lambda _: None,
+            judge=make_judge,
+            make_analyst=make_analyst,
         )
         with contextlib.suppress(ImportError):  # enables line editing in `input`, where available
             import readline  # noqa: F401

@@ -32,6 +32,7 @@ _STARTS = 3  # attempts to start a process
 _MOST_BYTES = 1 << 20  # of one answer of an engine; real answers have a few thousand
 _MOST_ERRORS = 1 << 12  # bytes kept of its standard error
 _MOST_TEXT = 200  # characters quoted of an answer
+_CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))  # which GTP ignores
 _NO_LIMIT = TimeSettings(0, 1, 0)  # GTP's code for no clock
 
 
@@ -94,6 +95,7 @@ class GtpClient(Player):
         self._argv[0] = program
         self.timeout = timeout
         self._known_commands: dict[str, bool] = {}
+        self._said = ""  # what it last wrote that is no answer
         self._has_clock = False  # whether the engine was last sent a time limit
         self._process: subprocess.Popen[bytes] | None = None
         self._is_busy = False  # whether an answer is being waited for
@@ -134,7 +136,7 @@ class GtpClient(Player):
         patience = self.patience
         if patience is None and self.limit is not None:
             patience = max(self.timeout, self.limit + GRACE_SECONDS)
-        answer = self.send(f"genmove {_color(color)}", patience).lower()
+        answer = " ".join(self.send(f"genmove {_color(color)}", patience).lower().split()[:1])  # some add a value
         if answer == "resign":
             return RESIGN
         try:
@@ -193,7 +195,7 @@ class GtpClient(Player):
             self._sent_game = None
             self.send(f"boardsize {game.size}")
             self.send("clear_board")
-            self.send(f"komi {game.komi:g}")
+            self._try(f"komi {game.komi:g}")  # the referee counts
             self._send_time()
             sent = _SentGame(game.size, game.komi, game.setup.copy(), [])
             for color, p in game.setup:
@@ -204,9 +206,11 @@ class GtpClient(Player):
             sent.moves.append((color, p))
 
     def knows(self, command: str) -> bool:
-        """Return whether the engine has a command."""
+        """Return whether the engine has a command: by ``known_command``, else by ``list_commands``, else it has not."""
         if command not in self._known_commands:
-            self._known_commands[command] = self.send(f"known_command {command}").lower() == "true"
+            known = self._try(f"known_command {command}")
+            listed = (self._try("list_commands") or "").split() if known is None else ()
+            self._known_commands[command] = command in listed or (known or "").lower() == "true"
         return self._known_commands[command]
 
     def _time_left_in_gtp(self, time: TimeSettings) -> tuple[float, int]:
@@ -238,13 +242,22 @@ class GtpClient(Player):
 
         timeout : seconds to wait, in place of the client's `timeout`
         """
-        self._write(command)
-        lines = self._read_answer(command, self.timeout if timeout is None else timeout)
-        self._is_busy = False
-        mark, text = lines[0][0], "\n".join([lines[0][1:].strip(), *lines[1:]]).strip()
+        mark, text = self._ask(command, self.timeout if timeout is None else timeout)
         if mark == "?":
             raise EngineError(f"{self.label}: {command}: failed: {_quoted(text) or 'no reason given'}")
         return text
+
+    def _try(self, command: str) -> str | None:
+        """Send a command that not every engine has; None if this one refuses it."""
+        mark, text = self._ask(command, self.timeout)
+        return None if mark == "?" else text
+
+    def _ask(self, command: str, timeout: float) -> tuple[str, str]:
+        """Send one command; return the mark and the text of its answer."""
+        self._write(command)
+        lines = self._read_answer(command, timeout)
+        self._is_busy = False
+        return lines[0][0], "\n".join([lines[0][1:].strip(), *lines[1:]]).strip()
 
     def _write(self, command: str) -> None:
         """Send one command. EngineError if the engine is gone."""
@@ -297,12 +310,13 @@ class GtpClient(Player):
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._output, self._errors = _Lines(self._process.stdout), _Tail(self._process.stderr)
-        self.name = _quoted(self.send("name"))
-        self.version = _quoted(self.send("version"))
+        self.name = _quoted(self._try("name") or os.path.basename(self._argv[0]))
+        self.version = _quoted(self._try("version") or "")
 
     def _read_answer(self, command: str, timeout: float) -> list[str]:
-        """Read the lines of one answer, without the empty line that ends it."""
+        """Read the lines of one answer, without the empty line that ends it, or anything that is said before it."""
         deadline = time.monotonic() + timeout
+        self._said = ""
         lines: list[str] = []
         length = 0
         while True:
@@ -310,9 +324,11 @@ class GtpClient(Player):
             length += len(text)
             if length > _MOST_BYTES:
                 self._fail_flooded(command)
-            if text.strip():
-                if not lines and text[0] not in "=?":
-                    self._fail_stopped(f"{command}: expected a GTP answer, found {_quoted(text, 40)!r}")
+            if not lines and text[0] not in "=?":
+                self._said = text.strip() or self._said
+                if text.strip() == command:
+                    self._fail_stopped(f"{command}: expected a GTP answer, found the command")
+            elif text.strip():
                 lines.append(text.rstrip())
             elif lines:
                 return lines
@@ -323,12 +339,13 @@ class GtpClient(Player):
         try:
             line = self._output.take(deadline - time.monotonic())
         except queue.Empty:
-            self._fail_stopped(f"{command}: no answer within {timeout:g} s")
+            said = f"; it said {_quoted(self._said, 40)!r}" if self._said else ""
+            self._fail_stopped(f"{command}: no answer within {timeout:g} s{said}")
         except _Flood:
             self._fail_flooded(command)
         if line is None:
             self._fail_ended(command)
-        return decode(line)
+        return decode(line).translate(_CONTROL)
 
     def _fail_flooded(self, command: str) -> NoReturn:
         self._fail_stopped(f"{command}: more than {_MOST_BYTES:,} bytes without the end of an answer")

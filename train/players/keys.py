@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from rlgo.base.checks import Key, Needs, name_of, needs
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import SHIPPED_POLICIES
-from rlgo.base.settings import Count, Learning, NonNegative, Policy, Probability, SeedNumber, Threads
+from rlgo.base.settings import Count, CountOr0, Learning, NonNegative, Policy, Probability, SeedNumber, Threads
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, find_weights, load_weights
 from rlgo.go.board import new_board
@@ -72,13 +72,13 @@ class Keys(Section):
     limits : keys that end a search. If `seconds` is given, limits that are not given do not apply
     by_size : by board size, values that replace the defaults there
     own : keys that are not handed on to the player that stands in, see `stand_in`
-    levels : by level of the key `strength`, the values that it stands for; not to be set beside it, nor `limits`
+    no_keys : arguments of a player in Python that are no keys, with the reason
     """
 
     name: ClassVar[str] = ""
     limits: ClassVar[tuple[str, ...]] = ()
     by_size: ClassVar[dict[int, dict[str, Any]]] = {}
-    levels: ClassVar[dict[int, dict[str, Any]]] = {}
+    no_keys: ClassVar[dict[str, str]] = {}
     own: ClassVar[tuple[str, ...]] = ()
 
     seed: Annotated[SeedNumber | None, Key("Seed of the player's random numbers; by default, the game sets it.")] = None
@@ -177,7 +177,7 @@ class GreedyKeys(Keys):
 @register("network")
 @dataclass(frozen=True)
 class NetworkKeys(Keys):
-    """The policy of a network, one evaluation a move, without any search."""
+    """The policy of a network, one evaluation a move, without any search. Weak levels of `rlgo` draw moves by it."""
 
     network: Annotated[
         settings.Shipped,
@@ -186,12 +186,23 @@ class NetworkKeys(Keys):
             "in Python."
         ),
     ] = ""
+    temperature: Annotated[
+        NonNegative,
+        Key("Draw moves in proportion to P(a)^(1 / temperature), in the opening above the first line; 0: the best."),
+    ] = default_of(NetworkPlayer, "temperature")
+    sees: Annotated[
+        CountOr0,
+        Key(
+            "Never draw a move that is less probable than a capture of so many stones or more; 0: any.",
+            needs=Needs("a temperature above 0", lambda keys: keys.temperature > 0),
+        ),
+    ] = default_of(NetworkPlayer, "sees")
 
-    def make(self, size: int, seed: Seed) -> Player:  # noqa: ARG002  (it draws nothing)
+    def make(self, size: int, seed: Seed) -> Player:
         """Make the player; its kernels are compiled now, not while a clock runs."""
         if not self.network:
             raise RlgoError("network: expected a network file, as in network,network=FILE.npz")
-        player = NetworkPlayer(size, load_any_network(self.network))
+        player = NetworkPlayer(size, load_any_network(self.network), self.temperature, self.sees, seed=seed)
         player.warm_up()
         return player
 

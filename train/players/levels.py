@@ -1,26 +1,29 @@
 """The levels of strength of the player `rlgo`: what `strength=N` and `--strength N` stand for.
 
-Levels count simulations, so that a level plays alike on every machine. docs/engine.md says how strong they are, and
-studies/levels.py measured it.
+Levels count simulations, not seconds, so that they play alike on every machine. docs/engine.md says how strong they
+are, and how to set them again for new networks; studies/levels.py measures them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from rlgo.base.resources import NO_NETWORK, nearest_size
+from train.players.networks import NAMES
 
-_NO_NETWORK: dict[str, Any] = {"network": "none"}
-_NO_KNOWLEDGE: dict[str, Any] = {"heuristic": "none", "leaf_value": 0.0, **_NO_NETWORK}
-
-# From a beginner to the full strength of the engine in about its normal time, in roughly equal steps of Elo.
-LEVELS: dict[int, dict[str, Any]] = {
-    1: {"simulations": 20, **_NO_KNOWLEDGE},
-    2: {"simulations": 50, **_NO_KNOWLEDGE},
-    3: {"simulations": 80, **_NO_KNOWLEDGE},
-    4: {"simulations": 170, **_NO_KNOWLEDGE},
-    5: {"simulations": 10, **_NO_NETWORK},
-    6: {"simulations": 40, **_NO_NETWORK},
-    7: {"simulations": 160, **_NO_NETWORK},
-    8: {"simulations": 700, **_NO_NETWORK},
-    9: {"simulations": 3_000, **_NO_NETWORK},
-    10: {"simulations": 8_000},
+STRENGTHS = range(1, 11)
+_SEES = (6, 3, 3, 1)  # captures of so many stones
+# By board: the temperatures of levels 1 to 4, and the simulations of levels 5 to 10.
+LEVELS: dict[str, tuple[tuple[float, ...], tuple[int, ...]]] = {
+    "9x9": ((2.0, 1.6, 1.3, 1.0), (5, 14, 38, 115, 700, 8_000)),
+    "13x13": ((1.65, 1.42, 1.2, 1.0), (8, 28, 100, 400, 1_700, 8_000)),
+    "19x19": ((1.35, 1.15, 0.97, 0.8), (4, 16, 60, 300, 1_500, 8_000)),
 }
+
+
+def spec_of_level(strength: int, size: int) -> str:
+    """Return the spec of a level, from 1 to 10, on a board: that of the nearest board with levels of its own."""
+    temperatures, simulations = LEVELS[nearest_size(size, LEVELS)]
+    network = nearest_size(size, NAMES) if NAMES else NO_NETWORK
+    if strength <= len(temperatures):
+        return f"network,temperature={temperatures[strength - 1]},sees={_SEES[strength - 1]},network={network}"
+    n = simulations[strength - len(temperatures) - 1]
+    return f"rlgo,sims={n},network={network}" + (",network_after=1" if n < 500 else "")  # from the first simulation on

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Annotated, Any, get_type_hints
 
 from rlgo.base.checks import Key
-from rlgo.base.errors import RlgoError
+from rlgo.base.errors import RlgoError, shown
 from rlgo.base.user_code import guarded, load
 from rlgo.play.player import Player, Seed, check_player
 from train.players.keys import Keys
@@ -52,6 +52,7 @@ def _keys_of(name: str) -> type[Keys]:
         raise RlgoError(f"player {name}: its arguments cannot be read") from None
     body: dict[str, Any] = {"__doc__": (inspect.getdoc(maker) or name).partition("\n")[0], "__module__": __name__}
     types: dict[str, Any] = {}
+    no_keys: dict[str, str] = {}
     for parameter in parameters:
         if parameter.name in _GIVEN or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
@@ -63,8 +64,11 @@ def _keys_of(name: str) -> type[Keys]:
         if kind in _TYPES and isinstance(parameter.default, (int, float) if kind is float else kind):
             types[parameter.name] = Annotated[kind, Key(f"The argument {parameter.name} of {name}.")]
             body[parameter.name] = kind(parameter.default)
+        else:
+            no_keys[parameter.name] = f"its default is {shown(parameter.default)}: expected a number, a switch or text"
     given = {argument for argument in _GIVEN if argument in {p.name for p in parameters}}
     body |= {"__annotations__": types, "maker": staticmethod(maker), "make": _maker(name, maker, given, tuple(types))}
+    body["no_keys"] = no_keys
     return dataclass(frozen=True)(type("PythonKeys", (Keys,), body | {"name": name}))
 
 

@@ -15,7 +15,6 @@ The keys themselves are declared in `keys.py` and `tree_keys.py`.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -24,12 +23,13 @@ import numpy as np
 from rlgo.base.checks import check, not_none, types_of
 from rlgo.base.errors import RlgoError, nearest, shown
 from rlgo.base.resources import config_path
-from rlgo.base.settings import board_size
+from rlgo.base.settings import DEFAULT_SIZE, board_size
 from rlgo.compiler.jit import seed_sequence
 from rlgo.play.player import Player, Seed
 from train.config import read_toml
 from train.players.engines import GtpClient
 from train.players.keys import PLAYERS, Keys
+from train.players.levels import spec_of_level
 from train.players.loading import note_file
 from train.players.python_players import is_python, python_keys
 from train.settings import parse_count, read_spec_value, spelled, split_spec, unknown_key
@@ -63,7 +63,7 @@ def parse_spec(text: str) -> Spec:
     kind = find_player(name)
     if given.get("seconds") or "strength" in given:  # a time or a level given here replaces the limits in the file
         values = {key: value for key, value in values.items() if key not in kind.limits}
-    values = _at_level(kind, values | given)
+    values |= given
     _refuse_without_effect(kind, values, written)  # keys given here may make those of the file ineffective
     return Spec(name, values)
 
@@ -107,11 +107,22 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
     return player
 
 
+def strongest(spec: str) -> str:
+    """Return who gives hints and analyses where a player plays: for ``rlgo,strength=3``, ``rlgo``."""
+    name, values = parse_spec(spec)
+    return name if "strength" in values else spec
+
+
 def _keys(kind: type[Keys], values: dict[str, Any], size: int | None = None) -> Keys:
     """Return the keys of a player, or of the one that stands in for it, by the values given.
 
     size : of the board; None leaves out what the player has of its own on some boards
     """
+    if "strength" in values:
+        name, at_level = parse_spec(spec_of_level(values["strength"], size or DEFAULT_SIZE))
+        known = find_player(name).all_keys().keys() - {"strength"}
+        others = {field: value for field, value in values.items() if field in known}
+        return _keys(find_player(name), others | at_level, size)
     keys = kind.from_table({**kind.by_size.get(size or 0, {}), **_with_implied(kind, values)})
     if not keys.stand_in():
         return keys
@@ -128,6 +139,9 @@ def find_player(name: str) -> type[Keys]:
         return python_keys(name)
     if name in _GONE:
         raise RlgoError(f"player {name} is gone: {_GONE[name]}")
+    first, *rest = name.split() or [name]
+    if rest and first.rstrip(",") in PLAYERS:
+        raise RlgoError(f"player {name}: expected no spaces: did you mean {','.join([first.rstrip(','), *rest])}?")
     hint = nearest(name, PLAYERS, f"expected {', '.join(PLAYERS)}, MODULE:CLASS, gtp:COMMAND or FILE.toml")
     raise RlgoError(f"unknown player {name or repr(name)}; {hint}")
 
@@ -154,6 +168,8 @@ def _field(key: str, name: str) -> str:
     kind = find_player(name)
     field = kind.aliases().get(key, key)
     if field not in kind.all_keys():
+        if field in kind.no_keys:
+            raise RlgoError(f"player {name}: {key}: {kind.no_keys[field]}")
         if field in _GONE:
             raise RlgoError(f"player {name}: {key} is gone: {_GONE[field]}")
         raise RlgoError(f"player {name}: {unknown_key(key, kind.all_keys(), aliases=kind.aliases())}")
@@ -193,7 +209,7 @@ def _read_file(file: str) -> tuple[str, dict[str, Any]]:
         if not isinstance(name, str):
             raise RlgoError('expected player = "NAME"')
         written, values = _checked(name, data.items())
-        _refuse_without_effect(find_player(name), _at_level(find_player(name), values), written)
+        _refuse_without_effect(find_player(name), values, written)
         return name, values
     except RlgoError as error:
         raise RlgoError(f"{path}: {error}") from None
@@ -222,6 +238,8 @@ def _refuse_without_effect(kind: type[Keys], values: dict[str, Any], written: di
 
     written : the keys to check as they are written, by full names
     """
+    for field in values.keys() - Keys.all_keys().keys() - {"strength"} if "strength" in values else ():
+        raise RlgoError(f"player {kind.name}: strength cannot be combined with {field}")
     try:
         keys = _keys(kind, values)
     except RlgoError as error:
@@ -231,17 +249,6 @@ def _refuse_without_effect(kind: type[Keys], values: dict[str, Any], written: di
             raise RlgoError(f"player {kind.name}: {key} has no effect here: {keys.name} plays in its place")
         if needed := keys.unmet(field):
             raise RlgoError(f"player {kind.name}: {key} has no effect here: it needs {needed}")
-
-
-def _at_level(kind: type[Keys], values: dict[str, Any]) -> dict[str, Any]:
-    """Return a player's values, with `strength` replaced by those that it stands for."""
-    if "strength" not in values:
-        return values
-    decided = {*kind.limits, *itertools.chain.from_iterable(kind.levels.values())}
-    for field in values:
-        if field in decided:
-            raise RlgoError(f"player {kind.name}: strength cannot be combined with {field}")
-    return {field: value for field, value in values.items() if field != "strength"} | kind.levels[values["strength"]]
 
 
 def _parse(text: str, types: set[type]) -> Any:

@@ -48,7 +48,7 @@ from train.players.keys import (
     seconds_or_none,
     weights_for,
 )
-from train.players.levels import LEVELS
+from train.players.levels import STRENGTHS
 from train.players.loading import loaded
 from train.players.networks import NAMES, is_outside, is_own_network, is_program, load_evaluator
 from train.players.spec import make_player
@@ -407,7 +407,6 @@ class PatternKeys(CalibratedKeys):
 class EngineKeys(CalibratedKeys):
     """The keys of the default engine, `rlgo`."""
 
-    levels: ClassVar[dict[int, dict[str, Any]]] = LEVELS
     own: ClassVar[tuple[str, ...]] = ("c_puct", "fpu_reduction", "noise", "noise_alpha", "root", *Gumbel._fields[:-1])
     by_size: ClassVar[dict[int, dict[str, Any]]] = {
         size: {"network": nearest_size(size, NAMES) if NAMES else NO_NETWORK} for size in range(MIN_SIZE, MAX_SIZE + 1)
@@ -424,8 +423,8 @@ class EngineKeys(CalibratedKeys):
         ),
     ] = f"{DEFAULT_SIZE}x{DEFAULT_SIZE}"
     strength: Annotated[
-        Annotated[int, Ge(min(LEVELS)), Le(max(LEVELS))] | None,
-        Key("A level of strength, in place of simulations and seconds: 1 is a beginner, 10 the strongest."),
+        Annotated[int, Ge(min(STRENGTHS)), Le(max(STRENGTHS))] | None,
+        Key("A level of strength, in place of all other keys: 1 is a beginner, 10 the strongest."),
     ] = None
 
     def stand_in(self) -> str:
@@ -510,8 +509,8 @@ _register_algorithm(
     "rlgo",
     "The strongest player here and the default engine: PUCT with a network of rlgo's own, as in AlphaGo (Silver et al. "
     "2016). Handcrafted values are the policy at first. The network evaluates nodes with a few visits; from then on, "
-    "the policy is the network's, and its value is mixed with the outcomes of playouts. At levels of strength below "
-    "10, `mc_rave_patterns` plays in its place.",
+    "the policy is the network's, and its value is mixed with the outcomes of playouts. At weak levels of "
+    "strength, `network` plays in its place.",
     EngineKeys,
     _heuristic("handcrafted", network_after=4),
     LeafKeys(leaf_value=0.6, network_value=1.0),

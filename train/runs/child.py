@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from train.config import load_config
 from train.process import exit_status, prepare_process
-from train.runs.run import resume, train
+from train.runs.run import resume, run
 
 
 def main(argv: Sequence[str]) -> int:
@@ -34,14 +34,14 @@ def main(argv: Sequence[str]) -> int:
     arguments = parser.parse_args(argv)
     sys.argv = ["rlgo", *argv]  # the run records the command that a person would type
 
-    def run() -> None:
+    def start() -> None:
         threading.Thread(target=_watch_stdin, daemon=True).start()
         if arguments.resume is not None:
             resume(arguments.resume)
         else:
-            train(load_config(arguments.config, arguments.set))
+            run(load_config(arguments.config, arguments.set))
 
-    return exit_status(run)
+    return exit_status(start)
 
 
 def _watch_stdin() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from rlgo.base.checks import check
 from rlgo.base.errors import RlgoError
+from rlgo.base.machine import processors
 from rlgo.base.resources import version
 from rlgo.base.settings import FastGames, SeedNumber
 from rlgo.features.weights import Weights, load_weights
@@ -27,7 +28,6 @@ from train.arena.openings import RANDOM_OPENINGS, find_openings
 from train.arena.rating_scale import NEAREST, SCALE, RatingScale, load_rating_scale
 from train.config import RunConfig
 from train.console import Progress
-from train.provenance import processors
 from train.runs.folder import RunFolder
 from train.runs.run import current_weights
 

@@ -21,12 +21,12 @@ from typing import Any
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import make_folder
+from rlgo.base.machine import processors
 from rlgo.go.rules import check_max_moves
 from rlgo.learning.fast_games import compile_matches
 from rlgo.learning.optimisers import find_rule
 from train.config import Config, flat, load_config, overrides
 from train.console import Progress, message
-from train.provenance import processors
 from train.runs.folder import EXISTS, IN_USE, RunFolder
 from train.runs.learners import make_learner
 from train.runs.run import SAVED

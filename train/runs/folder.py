@@ -38,7 +38,7 @@ _FIRST = 100
 class Logged(NamedTuple):
     """Lines of metrics.jsonl, and where in the file they are."""
 
-    lines: list[dict[str, Any]]  # numbers by name; "games" is always one
+    lines: list[dict[str, Any]]  # numbers by name; "games", or "step", is always one
     begin: int  # byte
     end: int
 
@@ -129,7 +129,7 @@ class RunFolder:
         for text in data.splitlines():
             with contextlib.suppress(ValueError):
                 line = json.loads(text)
-                if isinstance(line, dict) and "games" in line:
+                if isinstance(line, dict) and ("games" in line or "step" in line):
                     lines.append(line)
         return Logged(lines, begin, begin + len(data))
 

@@ -1,8 +1,8 @@
 """A training run: self-play, learning, measuring, logging, saving and resuming.
 
-Start reading at `train`, then `_Run.go`. `folder.RunFolder` lists the files of a run.
+Start reading at `run`, then `Run.go`. `folder.RunFolder` lists the files of a run.
 
-A run pauses at numbers of games that follow from its config alone (`_Run.next_stop`), and saves its state only at a
+A run pauses at numbers of games that follow from its config alone (`Run.next_stop`), and saves its state only at a
 pause between two slices. With one worker, results do not depend on how the games are divided into slices; with several,
 each slice ends with a merge. So a run that was interrupted ends with the same weights and logs as one that was not.
 """
@@ -15,6 +15,7 @@ import math
 import platform
 import time
 import tomllib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -29,7 +30,9 @@ from rlgo.base.settings import GAME
 from rlgo.features.shapes import FeatureSet
 from rlgo.features.weights import Weights, load_weights, save_weights
 from rlgo.go.rules import check_max_moves
+from rlgo.learning.fast_games import compile_matches
 from rlgo.learning.learner import Learner, mean_of
+from rlgo.learning.optimisers import RULES
 from rlgo.learning.td import step_size
 from train.arena.elo import Rating
 from train.arena.rating_scale import SCALE
@@ -37,6 +40,7 @@ from train.config import Config, config_from_dict, flat, overrides, to_toml
 from train.console import Progress, command, message
 from train.process import StopRequest
 from train.provenance import command_line, commit, versions
+from train.runs.callbacks import Callback
 from train.runs.folder import RunFolder, next_checkpoint
 from train.runs.learners import features_of, learner_of
 from train.runs.monitor import Monitor
@@ -47,7 +51,9 @@ SAVE_SECONDS = 10.0  # between two saved states
 LONG_SECONDS = 0.5  # Ctrl-C does not wait for the end of a round that takes longer
 SAVED = "; saved up to "  # in errors, between the problem and how much is saved
 _MAX_WEIGHT = 1e12  # beyond this, learning has diverged, and logged numbers would be meaningless
-_MAY_CHANGE = ("run.name", "run.out", "run.games", "run.cluster", "run.cluster_timeout")  # when a run is resumed
+_MAY_CHANGE = {
+    f"run.{key}" for key in ("name", "out", "tags", "note", "games", "cluster", "cluster_timeout")
+}  # on resume
 _RESULTS = ("seconds", "sessions", "lost", "strength", "elo")  # added to run.json at the end
 
 
@@ -66,20 +72,30 @@ class Result:
 # ---------------------------------------------------------------------------------------------
 
 
-def train(config: Config, progress: bool = True) -> Result:
+def run(config: Config, progress: bool = True, callbacks: Sequence[Callback] = ()) -> Result:
     """Start a training run in a new folder and run it to its end.
 
     Parameters
     ----------
     config : see `config.Config`
     progress : show progress on standard error
+    callbacks : called between games, see `Callback`
 
     Raises
     ------
     RlgoError : if the run folder exists or cannot be written, the weights diverge, or `run.cluster` cannot be used
     KeyboardInterrupt : after Ctrl-C or SIGTERM, once the run is saved
+
+    >>> import tempfile
+    >>> from train import load_config, run
+    >>> with tempfile.TemporaryDirectory() as out:
+    ...     config = load_config("quick", ["board.size=5", "run.games=10", "run.eval_games=2", f"run.out={out}"])
+    ...     run(config, progress=False).weights.games
+    10
     """
     check("config", config, Config)
+    for callback in callbacks:
+        check("callbacks", callback, Callback)
     folder = RunFolder(Path(config.run.out) / config.run.name)
     check_folder(folder.path, hint=f"; {ELSEWHERE}")  # before minutes of compiling
     with learner_of(config, _initial_weights(config)) as learner:
@@ -87,7 +103,7 @@ def train(config: Config, progress: bool = True) -> Result:
             new.write_config(config)
             new.write_about(_provenance(config))
             new.save(learner.state(), asdict(_Progress(config=to_toml(config))), {})
-        return _go(folder, config, learner, progress)
+        return _go(folder, config, learner, progress, callbacks)
 
 
 def _initial_weights(config: Config) -> np.ndarray | None:
@@ -116,13 +132,13 @@ def resume(path: str | Path, games: int | None = None, progress: bool = True, cl
     ----------
     path : the run folder
     games : a new total number of games; None: as configured
-    progress : see `train`
+    progress : see `run`
     cluster : another place for the workers, see `config.RunConfig`; None: as configured
 
     Raises
     ------
     RlgoError : if there is no such run, it is finished or in use, its config was changed, or its state is damaged
-    KeyboardInterrupt : see `train`
+    KeyboardInterrupt : see `run`
     """
     folder = RunFolder(path)
     config = _config_of(folder, games, cluster)
@@ -171,7 +187,9 @@ def _config_of(folder: RunFolder, games: int | None = None, cluster: str | None 
     return config
 
 
-def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> Result:
+def _go(
+    folder: RunFolder, config: Config, learner: Learner, progress: bool, callbacks: Sequence[Callback] = ()
+) -> Result:
     """Run from the saved state to the end; if the run ends early, the error says how to resume it."""
     with folder.lock(), StopRequest() as stop:
         state, saved = folder.load()
@@ -189,8 +207,7 @@ def _go(folder: RunFolder, config: Config, learner: Learner, progress: bool) -> 
             folder.write_config(config)
             folder.write_about({**provenance, "config": to_toml(config)})
             with Monitor(folder.path, done.sessions) as monitor, folder.log.open("a", encoding="utf-8") as log_file:
-                run = _Run(config, folder, learner, monitor, stop, log_file, done)
-                return run.go(progress)
+                return Run(config, folder, learner, monitor, stop, log_file, done, callbacks).go(progress)
         except _Diverged as error:  # and would again if resumed
             raise RlgoError(f"{error}{_saved(folder)}") from None
         except (OSError, RlgoError) as error:
@@ -251,7 +268,7 @@ class _Progress:
 
 
 @dataclass
-class _Run:
+class Run:
     """A run in progress."""
 
     config: Config
@@ -261,6 +278,7 @@ class _Run:
     stop: StopRequest
     log_file: TextIO
     done: _Progress
+    callbacks: Sequence[Callback] = ()
     slice_seconds: float = math.inf  # duration of the last slice
 
     def go(self, progress: bool) -> Result:
@@ -270,15 +288,18 @@ class _Run:
         if learner.games >= games and done.measured != learner.games:  # it was resumed only to end here
             done.measures_due = True
         self.compile()
+        for callback in self.callbacks:
+            callback.on_training_start(self)
         start, saved = time.perf_counter() - done.seconds, time.perf_counter()
         slice_games = 1
         with Progress(games, "games", initial=done.games, enabled=progress) as bar:
             while True:
                 if self.stop:
-                    self.save()
                     self.interrupt()
                 if done.measures_due:
                     self.measure_what_is_due(bar)
+                    if not self.done.measures_due and [c for c in self.callbacks if c.on_step(self) is False]:
+                        break
                 elif done.gnugo_due:
                     self.play_gnugo(progress)
                 elif learner.games >= games:
@@ -295,8 +316,22 @@ class _Run:
                 if done.gnugo_due or time.perf_counter() - saved > SAVE_SECONDS:
                     self.save()
                     saved = time.perf_counter()
-        self.finish()
+        if learner.games >= games:
+            self.finish()
+        else:
+            self.stop_early()
+        for callback in self.callbacks:
+            callback.on_training_end(self)
         return Result(self.folder.path, self.weights(), self.strength(), done.elo)
+
+    @property
+    def elo(self) -> float:
+        """The rating as last measured; 0 before."""
+        return self.done.elo
+
+    def record(self, name: str, value: float) -> None:
+        """Add a number to the logs, at the current number of games."""
+        self.monitor.log(self.learner.games, {name: float(value)})
 
     def introduce(self) -> None:
         """Print what is about to run."""
@@ -312,10 +347,11 @@ class _Run:
         self.monitor.hparams(flat(self.config), is_finished=False)
 
     def compile(self) -> None:
-        """Compile all that self-play needs, before the clock starts; Ctrl-C ends it at once."""
+        """Compile all that self-play and measurements need, before the clock starts; Ctrl-C ends it at once."""
         self.stop.at_once = True
         try:
             self.learner.compile()
+            compile_matches(self.learner.features)
         except KeyboardInterrupt:
             pass  # `go` sees the request
         finally:
@@ -350,9 +386,11 @@ class _Run:
             # Name the next point of the logs, because the exact slice depends on how fast the machine is.
             log_every = self.config.run.log_every
             games = min(self.config.run.games, -(-done.games // log_every) * log_every)
+            own = self.config.learning.optimiser
             raise _Diverged(
                 f"diverged: weights grow without bound after {games:,} games; "
                 f"expected a smaller learning.alpha than {self.config.learning.rule.alpha:g}"
+                + ("" if own in RULES else f", or changes that stay finite from the learning rule {own}")
             )
         return seconds
 
@@ -458,12 +496,17 @@ class _Run:
 
     def interrupt(self) -> NoReturn:
         """Write the weights so far, and end with `_Interrupted`."""
+        self.stop_early("interrupted")
+        raise _Interrupted
+
+    def stop_early(self, how: str = "ended by a callback") -> None:
+        """Write the weights so far, and print how to resume."""
+        self.save()
         save_weights(self.folder.weights, self.weights())
         self.log(
-            f"interrupted after {self.learner.games:,} games; weights so far: {self.folder.weights}\n"
+            f"{how} after {self.learner.games:,} games; weights so far: {self.folder.weights}\n"
             + _how_to_resume(self.folder)
         )
-        raise _Interrupted
 
     def interrupt_round(self) -> NoReturn:
         """Go back to the saved state, from which the round will be played again, and end with `_Interrupted`."""

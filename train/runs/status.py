@@ -6,6 +6,7 @@ Start reading at `inspect`. It only reads the run folders; no run has to wait.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,10 +80,12 @@ def _config(folder: RunFolder) -> Config:
     return folder.read_config()
 
 
-def find_runs(path: str | Path) -> list[RunInfo]:
+def find_runs(path: str | Path, tags: Iterable[str] = ()) -> list[RunInfo]:
     """Return all runs in a folder and in its sweeps, by name; or the single run if the folder is one.
 
-    Raises RlgoError if there is no such folder, or no run in it.
+    tags : only runs that have all of these
+
+    Raises RlgoError if there is no such folder, or no such run in it.
     """
     top = Path(path)
     if not top.is_dir():
@@ -90,7 +93,11 @@ def find_runs(path: str | Path) -> list[RunInfo]:
     found = [inspect(folder.path) for folder in run_folders(top).values()]
     if not found:
         raise RlgoError(f"{path}: no training runs here; start one with rlgo train")
-    return found
+    tagged = [run for run in found if {*tags} <= {*(run.config.run.tags if run.config else ())}]
+    if not tagged:
+        known = sorted({tag for run in found if run.config for tag in run.config.run.tags})
+        raise RlgoError(f"{path}: no run has the tags {', '.join(tags)}; there are: {', '.join(known) or 'none'}")
+    return tagged
 
 
 def run_folders(top: Path) -> dict[str, RunFolder]:
@@ -105,8 +112,15 @@ def run_folders(top: Path) -> dict[str, RunFolder]:
     return {name: RunFolder(top / name) for name in names if not name.startswith(".") and "/." not in name}
 
 
+def is_network(path: Path) -> bool:
+    """Return whether a network learns here, in rounds or from games that there are."""
+    return any((path / name).is_file() for name in ("plan.json", "network.npz"))
+
+
 def _is_run(path: Path) -> bool:
     """Return whether any file of a run is here, so that damaged runs are listed, too."""
+    if is_network(path) or is_network(path.parent):
+        return False
     folder = RunFolder(path)
     return any(file.is_file() for file in (folder.config, folder.run_json, folder.state))
 
@@ -115,7 +129,9 @@ def _is_run(path: Path) -> bool:
 # As a table
 # ---------------------------------------------------------------------------------------------
 
-_HEADER = ("run", "state", "games", "games/s", "Elo", "won against", "board", "features", "started (UTC)")
+_HEADER = (
+    "run", "state", "games", "games/s", "Elo", "won against", "board", "features", "started (UTC)", "tags", "note",
+)  # fmt: skip
 
 
 def table(runs: list[RunInfo], top: str | Path) -> str:
@@ -126,8 +142,10 @@ def table(runs: list[RunInfo], top: str | Path) -> str:
     runs : what `find_runs` found
     top : the folder that names are relative to
     """
-    align = "".join("r" if name in ("games/s", "Elo") else "l" for name in _HEADER)
-    text = console.table(_HEADER, [_row(run, Path(top)) for run in runs], align=align)
+    rows = [_row(run, Path(top)) for run in runs]
+    shown = [i for i, name in enumerate(_HEADER) if name not in ("tags", "note") or any(row[i] for row in rows)]
+    align = "".join("r" if _HEADER[i] in ("games/s", "Elo") else "l" for i in shown)
+    text = console.table([_HEADER[i] for i in shown], [[row[i] for i in shown] for row in rows], align=align)
     notes = [(run, run.reason if run.config is None else run.resume_command) for run in runs]
     lines = [f"{_name(run, Path(top))}: {note}" for run, note in notes if note]
     return "\n".join([text, *([""] if lines else []), *lines])
@@ -140,7 +158,7 @@ def _name(run: RunInfo, top: Path) -> str:
 def _row(run: RunInfo, top: Path) -> tuple[str, ...]:
     name = _name(run, top)
     if run.config is None:
-        return name, run.state, *[""] * 7
+        return name, run.state, *[""] * (len(_HEADER) - 2)
     c, total = run.config, run.config.run.games
     return (
         name,
@@ -152,6 +170,8 @@ def _row(run: RunInfo, top: Path) -> tuple[str, ...]:
         f"{c.board.size}x{c.board.size}",
         features_text(c),
         run.started[:16].replace("T", " "),
+        " ".join(c.run.tags),
+        c.run.note,
     )
 
 

@@ -12,6 +12,10 @@ documents; the parameters to vary; and settings that all runs share, on top of t
     learning.alpha = [0.03, 0.1, 0.3]                        # a list of values
     # policy.epsilon = {low = 0.01, high = 0.3, log = true}  # kind = "random": a range, here uniform on a log scale
 
+    [variants.small]                                         # besides or instead, named settings that go together
+    features.sizes = [1, 2]
+    learning.alpha = 0.5
+
     [run]
     games = 50_000
 
@@ -59,6 +63,7 @@ _FIXED = {  # settings that a sweep cannot vary
     "board.size": "weights for different board sizes cannot play each other",
     "board.komi": "weights for different komi are rated with one of them",
 }
+VARIANT = "sweep.variant"  # the key of a run's variant beside those of its parameters
 FILES = ("table.md", "settings.csv", "runs.csv", "curves.csv", "sweep.jsonl")  # results in the folder of a sweep
 
 
@@ -74,7 +79,7 @@ class Sweep:
     games: int  # of each run's last weights against each opponent
     seed: int
     openings: str  # of those games, see `train.arena.openings.find_openings`
-    keys: tuple[str, ...]  # the parameters, as section.key
+    keys: tuple[str, ...]  # the parameters, as section.key; before them VARIANT, if there are variants
     runs: tuple[RunSpec, ...]
 
 
@@ -83,39 +88,42 @@ class Sweep:
 # ---------------------------------------------------------------------------------------------
 
 
-def read_sweep(path: str | Path, out: str | None = None) -> Sweep:
+def read_sweep(path: str | Path, out: str | None = None, overrides: Sequence[str] = ()) -> Sweep:
     """Read the file of a sweep, and check the config of every run.
 
     Parameters
     ----------
     path : a TOML file, or the name of a shipped sweep (see `resources.config_path`)
     out : where to create the folder of the sweep; None: in `run.out` of the config
+    overrides : ``table.key=value``, changes of the file: ``run.games=1000``, ``sweep.seeds=3``
 
     Raises
     ------
     RlgoError : with the file, the key and what was expected.
     """
     file = config_path(path, "sweeps")
-    data = read_toml(file)
+    data = read_toml(file, overrides)
     table = data.pop("sweep", None)
     if not isinstance(table, dict):
         raise RlgoError(f"{file}: expected a table [sweep], as `rlgo configs sweeps/step_size` shows")
-    ranges = _ranges(table.pop("parameters", {}), str(file))
+    ranges, variants = _ranges(table.pop("parameters", {}), str(file)), data.pop("variants", {})
     s = section_from(SweepConfig, table, str(file))
     base = base_of(file, s.base)
     shared = _shared_config(base, data, str(file))
     folder = Path(shared.run.out if out is None else out) / s.name
     return Sweep(
         path=file,
-        resume_command=command("rlgo", "sweep", path, *([] if out is None else ["--out", out])),
+        resume_command=command(
+            "rlgo", "sweep", path, *(["--set", *overrides] if overrides else []), *(["--out", out] if out else [])
+        ),
         folder=folder,
         base=base,
         kind=s.kind,
         games=s.games,
         seed=s.seed,
         openings=find_openings(s.openings, shared.board.size, shared.board.komi).name,
-        keys=tuple(ranges),
-        runs=_specs(s, ranges, shared, base, folder, str(file)),
+        keys=(*([VARIANT] if variants else []), *ranges),
+        runs=_specs(s, ranges, _variants(variants, ranges, shared, str(file)), base, folder, str(file)),
     )
 
 
@@ -129,19 +137,19 @@ def _shared_config(base: str, data: Mapping[str, Any], file: str) -> Config:
 
 
 def _specs(
-    s: SweepConfig, ranges: Mapping[str, Any], shared: Config, base: str, folder: Path, file: str
+    s: SweepConfig, ranges: Mapping[str, Any], variants: Mapping[str, Config], base: str, folder: Path, file: str
 ) -> tuple[RunSpec, ...]:
-    """Return every combination of parameters with every seed."""
-    source = f"{file}: sweep.parameters"
+    """Return every variant with every combination of parameters and every seed."""
+    source, shared = f"{file}: sweep.parameters", next(iter(variants.values()))
     combinations = _grid(ranges, source) if s.kind == "grid" else _draw(ranges, shared, s.samples, s.seed, source)
-    n = len(combinations) * len(s.seeds)
+    n = len(variants) * len(combinations) * len(s.seeds)
     if not 2 <= n <= MAX_RUNS:
-        raise RlgoError(f"{file}: {n:,} runs by sweep.parameters and sweep.seeds: expected 2 to {MAX_RUNS:,}")
+        raise RlgoError(f"{file}: {n:,} runs by variants, sweep.parameters and sweep.seeds: expected 2 to {MAX_RUNS:,}")
     specs = []
-    for values, seed in itertools.product(combinations, s.seeds):
-        config = _with_values(shared, values, source)
+    for name, values, seed in itertools.product(variants, combinations, s.seeds):
+        config = _with_values(variants[name], values, source)
         complete = flat(config)
-        values = {key: complete[key] for key in values}
+        values = ({VARIANT: name} if name else {}) | {key: complete[key] for key in values}
         own = replace(config.run, name=run_name(values, seed), seed=seed, out=str(folder))
         specs.append(RunSpec(values, replace(config, run=own), base))
     names = [spec.name for spec in specs]
@@ -149,6 +157,22 @@ def _specs(
         twice = next(name for name in names if names.count(name) > 1)
         raise RlgoError(f"{source}: expected distinct values, but two runs would be called {twice}")
     return tuple(specs)
+
+
+def _variants(tables: Any, ranges: Mapping[str, Any], shared: Config, file: str) -> dict[str, Config]:
+    """Return the config of each table [variants.NAME]; without any, what all runs share, as that of ""."""
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        raise RlgoError(f"{file}: variants: expected tables [variants.NAME]")
+    found = {}
+    for name, table in tables.items():
+        source = f"{file}: variants.{name}"
+        found[name] = change(shared, table, source)
+        for key in (canonical_key(f"{section}.{leaf}", source) for section in table for leaf in table[section]):
+            if key in _FIXED:
+                raise RlgoError(f"{source}: {key}: {_FIXED[key]}")
+            if key in ranges:
+                raise RlgoError(f"{source}: {key} cannot be combined with {key} in sweep.parameters")
+    return found or {"": shared}
 
 
 def _with_values(config: Config, values: Mapping[str, Any], source: str) -> Config:

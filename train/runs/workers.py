@@ -24,7 +24,7 @@ from rlgo.go.rules import check_max_moves
 from rlgo.learning.learner import Learner, LearnWorker, LearnWorkers, WorkerArguments, add_up, merged, share_out
 from rlgo.learning.optimisers import LearningRule, find_rule
 from train.console import message
-from train.ray_cluster import cancel, check_fingerprint, cluster_setting, connect, fingerprint, short_error
+from train.ray_cluster import cancel, check_alive, check_fingerprint, cluster_setting, connect, fingerprint, short_error
 
 _RETRIES = 3  # of a task whose process or machine dies, before giving up
 
@@ -185,6 +185,7 @@ class RayWorkers(LearnWorkers):
         waiting, begun = list(calls), time.monotonic()
         try:
             while waiting:  # in short steps, so that Ctrl-C works
+                check_alive(self._ray, self._setting)
                 waiting = self._ray.wait(waiting, num_returns=len(waiting), timeout=1.0)[1]
                 if waiting and time.monotonic() - begun > self._timeout:
                     raise RlgoError(

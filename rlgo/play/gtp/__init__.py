@@ -3,7 +3,7 @@
 - `protocol`: reads a line, finds its command, formats the answer. Start reading at `GtpEngine.handle`.
 - `commands`: the standard commands. `gnugo`, `gogui`, `servers` (KGS, CGOS), `analyze`
   (``lz-analyze``) and `kata` (``kata-analyze``): extensions of other programs.
-- `queries`: KataGo's analysis protocol, JSON instead of GTP.
+- `queries`: KataGo's analysis protocol, JSON instead of GTP; `query_fields` checks what is asked.
 - `streams`: standard input and output, interrupts, pondering.
 - `arguments`, `lines`: parsers of arguments and of whole lines.
 

@@ -1,23 +1,25 @@
 """KataGo's commands, for Sabaki, LizzieYzy and others: ``kata-analyze`` and related commands, and the rules.
 
-rlgo plays by one set of rules: area, positional superko, no suicide. Winning chances are `Player.chance`. Scores and
-ownership come from playouts after the lines of the search, see `Ownership.after`: they are rougher than KataGo's.
+rlgo plays by one set of rules: area, positional superko, no suicide. Winning chances are `Player.chance`, and scores
+`Player.scores`. Ownership comes from playouts after the lines of the search, see `Ownership.after`, and so does the
+score for a player that has none: they are rougher than KataGo's.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from rlgo.base.errors import RlgoError
+from rlgo.base.errors import RlgoError, shown
 from rlgo.go.board import BLACK
 from rlgo.go.coords import to_vertex
 from rlgo.go.game import Game
-from rlgo.play.gtp.analyze import LINE_MOVES, AnalysisOptions, least_value, report_choice, report_until_over
-from rlgo.play.gtp.arguments import vertices
+from rlgo.play.gtp.analyze import AnalysisOptions, least_value, legal_line, report_choice, report_until_over
 from rlgo.play.gtp.protocol import Stream, command
+from rlgo.play.notes import print_note
 from rlgo.play.ownership import Ownership
 from rlgo.play.player import Candidate, Player, won_by
 from rlgo.play.session import GameSession
@@ -26,40 +28,57 @@ RULES: dict[str, Any] = {
     "friendlyPassOk": False, "hasButton": False, "ko": "POSITIONAL", "scoring": "AREA", "suicide": False,
     "tax": "NONE", "whiteHandicapBonus": "0",
 }  # fmt: skip
-# Names of equivalent rules: the differences, such as simple ko, decide no game here.
-RULES_NAMES = (
-    "chinese", "chinese-ogs", "chinese-kgs", "chineseogs", "chinesekgs", "tromp-taylor", "tromptaylor", "cgos",
-)  # fmt: skip
-_FREE = ("friendlyPassOk", "whiteHandicapBonus", "suicide", "ko")  # a client may set others, without effect
-_SCORED = 6  # moves whose scores are played out; other moves get the score of the position
-_PLAYOUTS = 200  # for the score of a move
+_BY_NAMES: dict[str, dict[str, Any]] = {  # what differs, by names, after KataGo's documentation
+    "tromp-taylor cgos goe ing": {},
+    "chinese chinese-ogs chinese-kgs": {"whiteHandicapBonus": "N"},
+    "aga bga french": {"ko": "SITUATIONAL", "whiteHandicapBonus": "N-1"},
+    "aga-button": {"ko": "SITUATIONAL", "hasButton": True, "whiteHandicapBonus": "N-1"},
+    "new-zealand nz": {"ko": "SITUATIONAL", "suicide": True},
+    "stone-scoring ancient-area": {"tax": "ALL"},
+    "japanese korean ancient-territory": {"scoring": "TERRITORY"},
+}
+_QUIET = (("ko", "SIMPLE"), ("suicide", True), ("friendlyPassOk", True))  # decides no game here, and is not told
+_LINES = 6  # after which positions are played out
 
 
-def check_rules(text: str | dict[str, Any]) -> None:
-    """Raise an RlgoError unless rules, a name or KataGo's JSON, are equivalent to those of rlgo."""
+def read_rules(rules: str | dict[str, Any], bonus: Any = None) -> tuple[str, str]:
+    """Read rules, a name or KataGo's JSON; return White's compensation for a handicap, and what is played otherwise.
+
+    bonus : the compensation, if it is stated beside the rules
+    """
+    from pydantic_core import from_json  # imported here, since it takes 0.2 s; it refuses deep nesting
+
+    named = {name.replace("-", ""): found for names, found in _BY_NAMES.items() for name in names.split()}
     try:
-        rules = json.loads(text) if isinstance(text, str) and text.lstrip().startswith("{") else text
-    except ValueError:
-        raise RlgoError("syntax error: expected the name of rules, or JSON") from None
-    if isinstance(rules, str):
-        if rules.lower() not in RULES_NAMES:
-            raise RlgoError(f"rules {rules!r}: expected area scoring, such as chinese or tromp-taylor")
-        return
-    for key, value in rules.items():
-        if key in RULES and key not in _FREE and value != RULES[key]:
-            raise RlgoError(f"rules: {key} = {value!r}: expected {RULES[key]!r}")
+        rules = from_json(rules) if isinstance(rules, str) and rules.lstrip().startswith("{") else rules
+        found = dict(named[re.sub("[-_ ]", "", rules.lower())] if isinstance(rules, str) else rules)
+    except (KeyError, ValueError, TypeError):
+        known = ", ".join(" ".join(_BY_NAMES).split())
+        raise RlgoError(f"rules {shown(rules)}: expected JSON or one of {known}") from None
+    stated = found.pop("whiteHandicapBonus", "0")
+    bonus = str(stated if bonus is None else bonus)
+    if bonus not in ("0", "N-1", "N"):
+        raise RlgoError(f"whiteHandicapBonus = {shown(bonus)}: expected 0, N-1 or N")
+    other = [(key, value) for key, value in found.items() if value != RULES.get(key, value)]
+    is_told = any(pair not in _QUIET for pair in other)
+    return bonus, ", ".join(f"{key} {RULES[key]} in place of {value}" for key, value in other) if is_told else ""
 
 
 @command("kata-get-rules")
-def get_rules(_session: GameSession, _args: list[str]) -> str:
+def get_rules(session: GameSession, _args: list[str]) -> str:
     """Return the rules as JSON."""
-    return json.dumps(RULES)
+    return json.dumps({**RULES, "whiteHandicapBonus": session.game.white_bonus})
 
 
-@command("kata-set-rules")
-def set_rules(_session: GameSession, args: list[str]) -> None:
-    """Accept rules that are equivalent to those of rlgo, and refuse others."""
-    check_rules(" ".join(args))
+@command("kata-set-rules", "kgs-rules")
+def set_rules(session: GameSession, args: list[str]) -> None:
+    """Play by rules that score by area, or what is nearest to them, which is told; refuse others."""
+    bonus, other = read_rules(" ".join(args))
+    if "scoring" in other:
+        raise RlgoError(f"rules {' '.join(args)}: expected others, since games are scored by area")
+    session.game.white_bonus = bonus
+    if other:
+        print_note(f"rules {' '.join(args)}: played with {other}")
 
 
 @command("kata-analyze", streams=True)
@@ -80,61 +99,70 @@ def search_analyze(session: GameSession, args: list[str], stream: Stream) -> Non
     report_choice(session, args, stream, _line, session.suggest)
 
 
-class MoveInfo(NamedTuple):
-    """The data of a move in KataGo's protocols; chances and scores are those of one colour."""
+def scores_of(found: Sequence[Candidate], game: Game, player: Player) -> dict[int, float]:
+    """Return Black's points after each candidate; the first one's are those of the position, as its chance is.
 
-    move: str
-    visits: int
-    winrate: float
-    lcb: float
-    prior: float
-    score: float
-    order: int
-    pv: list[str]
-
-
-def move_infos(found: Sequence[Candidate], game: Game, player: Player, color: int, score: float) -> list[MoveInfo]:
-    """Describe candidates, for a colour.
-
-    score : of the position for Black, which moves that are not played out get
+    For a player without scores, they are those of the position, by playouts.
     """
-    sign = 1 if color == BLACK else -1
-    infos = []
-    for order, c in enumerate(found):
-        chance, least = (won_by(color, player.chance(v, game)) for v in (c.value, least_value(c, game)))
-        mean = Ownership.after(game, [(c.line or [c.move], 1.0)], _PLAYOUTS).score if order < _SCORED else score
-        prior = 0.0 if math.isnan(c.prior) else c.prior
-        pv = vertices(c.line[:LINE_MOVES] or [c.move], game.size).split()
-        infos.append(MoveInfo(to_vertex(c.move, game.size), c.visits, chance, least, prior, sign * mean, order, pv))
-    return infos
+    known = player.scores(game)
+    if not found or found[0].move not in known:
+        return dict.fromkeys([c.move for c in found], owners_of(found, game).score)
+    return {c.move: known.get(c.move, known[found[0].move]) for c in found}
+
+
+def describe(found: Sequence[Candidate], game: Game, player: Player, options: AnalysisOptions) -> dict[str, Any]:
+    """Describe candidates in KataGo's words, for `options.color`: ``moveInfos``, ``rootInfo`` and ``ownership``."""
+    color, scores, infos = options.color, scores_of(found, game, player), list[dict[str, Any]]()
+    for order, c in enumerate(found[: options.most]):
+        line, least = legal_line(c, game), won_by(color, player.chance(least_value(c, game), game))
+        info = {
+            "move": to_vertex(c.move, game.size), "visits": c.visits, "edgeVisits": c.visits,
+            **_estimates(player.chance(c.value, game), scores[c.move], color),
+            "prior": 0.0 if math.isnan(c.prior) else c.prior, "lcb": least, "utilityLcb": 2 * least - 1,
+            "weight": c.visits, "order": order, "pv": [to_vertex(p, game.size) for p in line],
+        }  # fmt: skip
+        if options.pv_visits and (c.line_visits or len(line) == 1):  # unknown to some players beyond the first
+            info["pvVisits"] = list(c.line_visits[: len(line)] or [c.visits])
+        if options.moves_ownership and order < _LINES:
+            info["ownership"] = _numbers(Ownership.after(game, [(line, 1.0)]), color)
+        infos.append(info)
+    owners: Any = owners_of(found, game) if options.ownership or not found else None
+    now = (player.chance(found[0].value, game), scores[found[0].move]) if found else (owners.wins, owners.score)
+    to_play = "B" if game.to_play == BLACK else "W"
+    root = {"visits": sum(c.visits for c in found), **_estimates(now[0], now[1], color), "currentPlayer": to_play}
+    owned = {"ownership": _numbers(owners, color)} if options.ownership else {}
+    return {"moveInfos": infos, "rootInfo": root, **owned}
+
+
+def _estimates(chance: float, score: float, color: int) -> dict[str, float]:
+    """Name Black's chance and points as those of a colour."""
+    chance, score = won_by(color, chance), score if color == BLACK else -score
+    said = {"utility": 2 * chance - 1, "winrate": chance, "scoreMean": score, "scoreStdev": 0}
+    return {**said, "scoreLead": score, "scoreSelfplay": score}
 
 
 def owners_of(found: Sequence[Candidate], game: Game) -> Ownership:
     """Estimate who will own which point, as a search sees it."""
-    return Ownership.after(game, [(c.line, float(c.visits)) for c in found[:_SCORED]])
+    return Ownership.after(game, [(c.line, float(c.visits)) for c in found[:_LINES]])
+
+
+def _numbers(owners: Ownership, color: int) -> list[float]:
+    """Return who owns each point, from the top left: 1 for a colour, -1 for the other."""
+    return [round(float(x if color == BLACK else -x), 3) for x in owners.map[::-1].ravel()]
 
 
 def _line(found: Sequence[Candidate], game: Game, player: Player, options: AnalysisOptions) -> str:
     """Format candidates as KataGo does, for the side to play."""
-    color = game.to_play
-    owners = owners_of(found, game)
-    parts = []
-    for info in move_infos(found[: options.most], game, player, color, owners.score):
-        text = (
-            f"info move {info.move} visits {info.visits} edgeVisits {info.visits} utility {2 * info.winrate - 1:.6f} "
-            f"winrate {info.winrate:.6f} scoreMean {info.score:.3f} scoreStdev 0 scoreLead {info.score:.3f} "
-            f"scoreSelfplay {info.score:.3f} prior {info.prior:.6f} lcb {info.lcb:.6f} "
-            f"utilityLcb {2 * info.lcb - 1:.6f} weight {info.visits} order {info.order} pv {' '.join(info.pv)}"
-        )
-        parts.append(text + (f" pvVisits {' '.join([str(info.visits)] * len(info.pv))}" if options.pv_visits else ""))
-    sign = 1 if color == BLACK else -1
-    if options.root and found:
-        chance = won_by(color, player.chance(found[0].value, game))
-        visits = sum(c.visits for c in found)
-        parts.append(
-            f"rootInfo visits {visits} utility {2 * chance - 1:.6f} winrate {chance:.6f} "
-            f"scoreLead {sign * owners.score:.3f}"
-        )
-    if options.ownership:
-        parts.append("ownership " + " ".join(f"{sign * x:.3f}" for x in owners.map[::-1].ravel()))
-    return " ".join(parts)
+    said = describe(found, game, player, options)
+    parts = [f"info {_text(info)}".replace(" ownership ", " movesOwnership ") for info in said["moveInfos"]]
+    parts += [f"rootInfo {_text(said['rootInfo'])}"] if options.root and found else []
+    return " ".join(parts + ([f"ownership {_text(said['ownership'])}"] if options.ownership else []))
+
+
+def _text(value: Any) -> str:
+    """Format a value: of an object, its names and values."""
+    if isinstance(value, dict):
+        return " ".join(f"{name} {_text(part)}" for name, part in value.items())
+    if isinstance(value, list):
+        return " ".join(map(_text, value))
+    return f"{value:.6f}" if isinstance(value, float) else str(value)

@@ -12,8 +12,6 @@ from rlgo.play.gtp.commands import move_text
 from rlgo.play.gtp.protocol import command
 from rlgo.play.session import GameSession
 
-_AREA_RULES = ("chinese", "aga", "new_zealand")
-
 # For each system: the names of its arguments, their parsers, and the time settings.
 _SYSTEMS: dict[str, tuple[str, tuple[Callable[[str], Any], ...], Callable[..., TimeSettings | None]]] = {
     "none": ("none", (), lambda: None),
@@ -45,14 +43,6 @@ def genmove_cleanup(session: GameSession, args: list[str]) -> str:
     """Play a move, but do not pass while the opponent has dead stones on the board."""
     (color,) = take(args, "COLOR", parse_color)
     return move_text(session.clean_up(color), session.game.size)
-
-
-@command("kgs-rules")
-def rules(_session: GameSession, args: list[str]) -> None:
-    """Accept rules that score by area."""
-    (name,) = take(args, "RULES", str)
-    if name.lower() not in _AREA_RULES:
-        raise RlgoError(f"rules {name}: expected {', '.join(_AREA_RULES)}, since games are scored by area")
 
 
 @command("kgs-game_over")

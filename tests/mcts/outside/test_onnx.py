@@ -17,6 +17,7 @@ from rlgo.go.positions import Positions
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
+import onnx
 from onnx_files import METADATA, by_hand, save_network
 
 GAMES = [game_after("C3"), game_after("C3", "B2"), game_after("D4", "C3", "A1")]
@@ -117,6 +118,57 @@ def test_a_range_that_is_another_one(tmp_path):
     network = OnnxNetwork(save_network(tmp_path / "n.onnx", metadata={**METADATA, "rlgo.value_range": "probability"}))
     with pytest.raises(RlgoError, match=r'n.onnx: an output of -0.\d+: expected value_range = "tanh"'):
         network(positions())
+
+
+def changed(file, change):
+    """The same network with its graph changed."""
+    model = onnx.load(str(file))
+    change(model.graph)
+    onnx.save(model, str(file))
+    return OnnxNetwork(file)
+
+
+def test_networks_that_cannot_be_run(tmp_path):
+    def any_size(graph):
+        for i, dimension in enumerate(graph.input[0].type.tensor_type.shape.dim):
+            dimension.dim_param = f"d{i}"
+
+    network = changed(save_network(tmp_path / "n.onnx", size=7), any_size)
+    with pytest.raises(RlgoError, match=r"n.onnx: onnxruntime cannot run it: .*MatMul") as error:
+        network.warm_up(SIZE)  # its weights are for another size
+    assert "\n" not in str(error.value)
+    assert str(tmp_path) not in str(error.value).removeprefix(f"{tmp_path}")
+
+    def whole_numbers(graph):
+        graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.INT32
+        graph.node.insert(0, onnx.helper.make_node("Cast", ["planes"], ["real"], to=onnx.TensorProto.FLOAT))
+        graph.node[1].input[0] = "real"
+
+    with pytest.raises(RlgoError, match=r"i.onnx: its input is tensor\(int32\): expected one of tensor\(float\)"):
+        changed(save_network(tmp_path / "i.onnx"), whole_numbers)
+
+
+def test_values_without_a_dimension_and_inputs_of_doubles(tmp_path):
+    def scalar(graph):
+        graph.node.append(onnx.helper.make_node("Squeeze", ["value"], ["v"]))
+        graph.output.append(onnx.helper.make_tensor_value_info("v", onnx.TensorProto.FLOAT, []))
+
+    def doubles(graph):
+        graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.DOUBLE
+        graph.node.insert(0, onnx.helper.make_node("Cast", ["planes"], ["real"], to=onnx.TensorProto.FLOAT))
+        graph.node[1].input[0] = "real"
+
+    plain = OnnxNetwork(save_network(tmp_path / "plain.onnx"))(positions())
+    one = save_network(tmp_path / "one.onnx", batch=1, metadata={**METADATA, "rlgo.value": "v"})
+    for network in (changed(one, scalar), changed(save_network(tmp_path / "double.onnx"), doubles)):
+        for name, answer in network(positions()).items():
+            np.testing.assert_allclose(answer, plain[name], atol=1e-5)
+
+
+def test_a_description_with_a_mark_at_its_start(tmp_path):
+    file = save_network(tmp_path / "net.onnx", metadata=None)
+    (tmp_path / "net.toml").write_bytes(b'\xef\xbb\xbfplanes = "stones+color"\r\nvalue = "value"\r\n')
+    assert set(OnnxNetwork(file)(positions())) == {"value"}
 
 
 def test_bad_files(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from operator import attrgetter
 
 import numpy as np
@@ -13,7 +14,7 @@ from mcts import CorrectedValue, Flat, Handcrafted, LearnedValue, Mixture, Netwo
 from mcts.player import TreeSearch
 from mcts.priors import Outside
 from mcts.settings import Resources, Search
-from mcts.tree import NO_PRIOR, edges_of, nodes_in
+from mcts.tree import NO_PRIOR, Tree, edges_of, nodes_in
 from rlgo.base.errors import RlgoError
 from rlgo.features.planes import planes
 from rlgo.go.board import BLACK, PASS
@@ -50,6 +51,42 @@ def value_of(game: Game) -> float:
     """P(Black wins), by the network."""
     value = float(NETWORK.outputs(planes(game, KINDS)).value[0])
     return value if game.to_play == BLACK else 1 - value
+
+
+def scores_of_leaves(tree: Tree, node: int, game: Game, above: float, c: int) -> list[float]:
+    """The score of each simulation that went through a node: that of the last position that the network has seen."""
+    edges = edges_of(tree, node)
+    visited = tree.stage[node] != NO_PRIOR
+    if visited:
+        score = float(NETWORK.outputs(planes(game, KINDS)).score[0])
+        above = score if game.to_play == BLACK else -score
+    found = []
+    for e in edges:
+        n, below = e.n - c * visited, []
+        if e.child >= 0:
+            after = replayed(game, [e.move])
+            below = scores_of_leaves(tree, e.child, after, above, c)
+            seen = tree.stage[e.child] != NO_PRIOR
+            score = float(NETWORK.outputs(planes(after, KINDS)).score[0]) if seen else 0.0
+            here = (score if after.to_play == BLACK else -score) if seen else above
+            below += [here] * int(n - len(below))
+        found.append(below or [above] * int(n))
+    return list(itertools.chain(*found)) if node else found
+
+
+@pytest.mark.parametrize("moves", GAMES)
+def test_the_score_of_a_move_is_the_mean_over_its_leaves(moves):
+    game, search = game_after(*moves), search_of(SETTINGS._replace(policy=WIDE._replace(prior_n=3)), 200)
+    search.search(game)
+    expected = scores_of_leaves(search.trees[0], 0, game, 0.0, 3)
+    edges = edges_of(search.trees[0], 0)
+    assert [len(one) for one in expected] == [e.n - 3 for e in edges]
+    scores = search.scores(game)
+    assert scores == pytest.approx(
+        {int(e.move): np.mean(one) for e, one in zip(edges, expected, strict=True) if one}, abs=1e-3
+    )
+    assert np.ptp(list(scores.values())) > 0.1
+    assert search.scores(game_after(*moves, "A1")) == {}
 
 
 @pytest.mark.parametrize("moves", GAMES)

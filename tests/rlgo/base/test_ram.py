@@ -31,14 +31,6 @@ def test_more_than_there_is_is_refused(monkeypatch) -> None:
         announce("table_bits = 28", 2e10)
 
 
-def test_a_container_may_have_less(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(memory, "_LIMIT", tmp_path / "memory.max")
-    whole = memory.machine_bytes()
-    for text, expected in (("max\n", whole), ("1000000\n", 1e6)):
-        (tmp_path / "memory.max").write_text(text)
-        assert memory.machine_bytes() == expected
-
-
 def test_the_bytes_of_arrays() -> None:
     assert bytes_of((np.zeros(4, np.float32), (np.zeros((2, 3), np.int64),)), np.zeros(1, np.uint8)) == 16 + 48 + 1
 

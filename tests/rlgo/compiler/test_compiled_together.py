@@ -11,7 +11,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from rlgo.compiler import parallel
+from rlgo.base.machine import processors
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -47,7 +47,7 @@ def test_a_second_process_compiles_ahead_and_ends_with_the_first(tmp_path: Path)
     assert alone[0] == "3"
     assert alone[1] == together[1] == again[1]
     assert (alone[2], again[0], again[2]) == ("False", "0", "False")
-    if parallel._cores() > 1:
+    if processors() > 1:
         assert together[2] == "True"
         assert int(together[0]) < 3
         _wait_for_the_end(int(together[3]))

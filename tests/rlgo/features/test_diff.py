@@ -14,7 +14,7 @@ import weight_files
 from rlgo.base.errors import RlgoError
 from rlgo.features.conversion import convert
 from rlgo.features.diff import describe_difference, diff
-from rlgo.features.weights import Weights, show
+from rlgo.features.weights import Weights
 
 PROVENANCE = {"seed": 1, "config": '[run]\nname = "a"\ngames = 3\n'}
 
@@ -161,4 +161,4 @@ def test_shapes_without_sharing_keep_their_colours():
     weights = some_weights(5, (1,), "none")
     weights.theta[:] = 0
     weights.theta[[1, 2]] = -0.75, 0.5  # a black stone at A1, and a white one
-    assert show(weights, 5, unicode=False) == "1x1-none\n\nX           O\n-0.750 A1   +0.500 A1"
+    assert weights.show(5, unicode=False) == "1x1-none\n\nX           O\n-0.750 A1   +0.500 A1"

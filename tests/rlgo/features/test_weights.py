@@ -26,7 +26,6 @@ from rlgo.features.weights import (
     save_weights,
     shipped_weight_sizes,
     shipped_weights,
-    show,
     strongest,
 )
 from rlgo.go.board import new_board, play
@@ -246,7 +245,7 @@ def test_weights_of_other_windows_survive_their_file(tmp_path):
 
 def test_other_windows_are_drawn():
     features = make_features(5, (), "LI", (".x/xx",))
-    text = show(Weights(features, np.arange(features.n_weights + 1, dtype=np.float32)), 2, unicode=False)
+    text = Weights(features, np.arange(features.n_weights + 1, dtype=np.float32)).show(2, unicode=False)
     assert text.startswith(".x/xx-LI")
     assert "+" + f"{features.n_weights:.3f}" in text
 

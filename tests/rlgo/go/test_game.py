@@ -41,6 +41,21 @@ def state(game: Game) -> tuple:
     )
 
 
+def test_a_game_is_drawn_and_is_an_array() -> None:
+    """White's D1 is at the right of the lowest row, which comes first in the array and last in the drawing."""
+    game = Game(5, komi=0.5)
+    play(game, "B2 D1")
+    assert str(game).splitlines() == [
+        "   A B C D E", " 5 . . . . . 5", " 4 . . . . . 4", " 3 . . . . . 3", " 2 . X . . . 2", " 1 . . .(O). 1",
+        "   A B C D E", "5x5, komi 0.5, 2 moves, Black to play",
+    ]  # fmt: skip
+    stones = game.array()
+    assert stones.dtype == np.int8
+    assert stones.tolist() == [[0, 0, 0, WHITE, 0], [0, BLACK, 0, 0, 0], *[[0] * 5] * 3]
+    stones[0, 0] = BLACK  # a copy
+    assert game.is_legal((0, 0))
+
+
 # ---------------------------------------------------------------------------------------------
 # Superko
 # ---------------------------------------------------------------------------------------------

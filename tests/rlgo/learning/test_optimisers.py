@@ -203,12 +203,51 @@ def test_a_bad_rule_is_refused_in_one_line(text: str | None, message: str, tmp_p
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("state[1] += gradient\n    return 0.0", "IndexError: index 1 is out of bounds for axis 0 with size 1"),
+        ("return p[0] * gradient", "IndexError: index 0 is out of bounds for axis 0 with size 0"),
+        ("return gradient / abs(gradient)", "returns nan: expected a finite number"),
+        ("state[0] = 1e39 * curvature; return 0.0", "state = [inf]: expected a finite number"),
+        ("state[0] = gradient", "returns None: expected a finite number"),
+        ("return 'a'", "returns 'a': expected a finite number"),
+        ("return nowhere", "NameError: name 'nowhere' is not defined"),
+        ("return alpha if gradient < 0.9 else state[2]", "IndexError: index 2 is out of bounds for axis 0 with size 1"),
+    ],
+)
+def test_a_rule_is_tried_before_it_is_compiled(body: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    head = (
+        "from rlgo.learning.optimisers import rule\n@rule(state=1)\ndef mine(gradient, curvature, state, alpha, p):\n"
+    )
+    file.write_text(f"{head}    {body}\n")
+    with pytest.raises(RlgoError) as caught:
+        find_rule(f"{file}:mine")
+    assert str(caught.value) == f"learning rule mine: {message} (own.py, line 4)"
+
+
+def test_rules_of_one_file_are_tried_apart(tmp_path: Path) -> None:
+    """One may be unfinished, or call a function that comes later."""
+    head = "from rlgo.learning.optimisers import rule\n"
+    one = "@rule(state=0)\ndef {}(gradient, curvature, state, alpha, p):\n    return {}(alpha)\n"
+    later = "def later(alpha):\n    return alpha\n"
+    (tmp_path / "own.py").write_text(head + one.format("good", "later") + one.format("bad", "never") + later)
+    assert find_rule(f"{tmp_path / 'own.py'}:good") is not None
+    with pytest.raises(RlgoError, match="never"):
+        find_rule(f"{tmp_path / 'own.py'}:bad")
+    with pytest.raises(RlgoError, match="state = -1: expected"):
+        rule(state=-1)(lambda gradient, curvature, state, alpha, p: 0.0)  # noqa: ARG005
+
+
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_a_rule_that_numba_cannot_compile_is_refused_in_one_line() -> None:
     @rule(state=0)
     def mine(gradient, curvature, state, alpha, p):  # noqa: ARG001
-        return nowhere * gradient  # noqa: F821
+        return float.fromhex(gradient.hex())
 
-    with pytest.raises(RlgoError, match=r"mine: cannot be compiled: .*nowhere") as caught:
+    with pytest.raises(
+        RlgoError, match=r"mine: cannot be compiled: .*hex.* \(test_optimisers.py, line \d+\)$"
+    ) as caught:
         mine.make(3)
     assert "\n" not in str(caught.value)

@@ -55,6 +55,14 @@ def test_the_fit_finds_the_map_that_made_the_outcomes() -> None:
     assert log_loss(chances, outcomes[:2000]) < log_loss(values[:2000], outcomes[:2000])
 
 
+def test_points_by_hand() -> None:
+    """logit(0.6) = 0.405465; without a fit, points are the score."""
+    fitted = Calibration(EIGHT, EIGHT, EIGHT, scale=(0.5,) * len(STAGES), lean=(2.0,) * len(STAGES))
+    assert fitted.points(4.0, 0.6, 10, 9) == pytest.approx(0.5 * 4 + 2 * 0.405465, rel=1e-5)
+    assert Calibration(EIGHT, EIGHT, EIGHT).points(4.0, 0.6, 10, 9) == 4.0
+    assert abs(fitted.points(0.0, 1.0, 10, 9)) < 15
+
+
 def test_without_positions() -> None:
     with pytest.raises(RlgoError, match="no positions with a search and a result"):
         fit_calibration([], [], [])

@@ -417,3 +417,59 @@ def test_a_session_follows_a_game_that_is_kept_elsewhere() -> None:
     with pytest.raises(RlgoError, match="unacceptable size: scripted plays on 9x9"):
         session.follow(Game(5))
     assert session.game.size == 9
+
+
+class Doubtful(RandomPlayer):
+    """Plays at random, and says what its chances are; of that, `chances` has one for each move."""
+
+    def __init__(self, chances: str) -> None:
+        super().__init__(1)
+        self.chances = [float(chance) for chance in chances.split()]
+
+    def candidates(self, game: Game) -> list[Candidate]:
+        chance = self.chances.pop(0)
+        return [Candidate(PASS, chance if game.to_play == BLACK else 1 - chance, 1, [PASS])]
+
+
+@pytest.mark.parametrize(
+    ("size", "chances", "n"),
+    [
+        (5, "0.5 0.02 0.02 0.02 0.02", 4),
+        (5, "0.02 0.02 0.02 0.03 0.02 0.02 0.02 0.02", 7),
+        (9, "0.02 " * 9, 7),  # the first move with 14 of 81 points filled
+    ],
+)
+def test_a_lost_game_is_given_up(size: int, chances: str, n: int) -> None:
+    """It is after n moves."""
+    session, played = GameSession(Doubtful(chances), size, resigns=True), 0
+    while session.genmove() != RESIGN:
+        played += 1
+        session.play(session.game.sensible_moves()[0])
+    assert played == n
+
+
+def test_a_game_goes_on_that_is_not_lost_in_a_row_or_not_given_up() -> None:
+    session = GameSession(Doubtful("0.02 " * 20), 6, resigns=True)
+    for _ in range(10):  # a move taken back begins a new row
+        for _ in range(2):
+            assert session.genmove() != RESIGN
+            session.play(session.game.sensible_moves()[0])
+        session.undo(1)
+    session = GameSession(Doubtful("0.02 " * 20), 6)
+    assert RESIGN not in [session.genmove() for _ in range(20)]
+
+
+def test_another_player_analyses() -> None:
+    made = list[int]()
+
+    def make(size: int) -> Thinker:
+        made.append(size)
+        return Thinker()
+
+    session = GameSession(RandomPlayer(1), make_analyst=make)
+    session.play(at("C3"))
+    assert session.analyst.player is session.analyst.player
+    assert session.analyst is not session
+    assert (made, session.analyst.game.moves) == ([9], session.game.moves)
+    plain = GameSession(RandomPlayer(1))
+    assert plain.analyst is plain

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+
 import numpy as np
 import pytest
 from network_files import random_network
@@ -12,7 +15,10 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.resources import SHIPPED_NETWORKS
 from rlgo.features.planes import planes
 from rlgo.go.board import BLACK, PASS
+from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.go.positions import places_of
 from rlgo.network.architecture import KINDS
+from rlgo.network.policy_network import PolicyNetwork
 from rlgo.search.network_player import NetworkPlayer
 from train import make_player
 
@@ -64,3 +70,74 @@ def test_it_is_a_player_by_name(tmp_path):
         make_player("network", 5)
     with pytest.raises(RlgoError, match="plays on 5x5, found 9x9"):
         player.genmove(rlgo.Game(9))
+
+
+class Flat(PolicyNetwork):
+    """A network to which all moves are alike, but for a few."""
+
+    def __init__(self, **logits: float) -> None:
+        self._logits = logits
+
+    def __call__(self, positions):
+        logits = np.zeros((1, positions.size**2 + 1))
+        logits[0, -1] = -9
+        for vertex, x in self._logits.items():
+            logits[0, places_of(np.array([from_vertex(vertex, positions.size)]), positions.size)] = x
+        return {"logits": logits}
+
+
+def drawn(game, network, n=300, **keys):
+    player = NetworkPlayer(game.size, network, seed=1, **keys)
+    return Counter(to_vertex(player.genmove(game), game.size) for _ in range(n))
+
+
+def test_it_draws_by_probability():
+    network = Flat(C3=math.log(40), D3=math.log(10))
+    game = rlgo.Game(5)
+    for temperature, ratio in ((1.0, 4), (0.5, 16), (2.0, 2)):
+        counts = drawn(game, network, 2_000, temperature=temperature)
+        assert counts["C3"] / counts["D3"] == pytest.approx(ratio, rel=0.35)
+    assert drawn(game, network, 5) == {"C3": 5}
+
+
+def test_it_draws_nothing_on_the_first_line_in_the_opening():
+    game = rlgo.Game(9)
+    assert not any(vertex[0] in "AJ" or vertex[1] in "19" for vertex in drawn(game, Flat(A1=5.0), temperature=3.0))
+    for vertex in [
+        "C3",
+        "C4",
+        "C5",
+        "C6",
+        "D3",
+        "D4",
+        "D5",
+        "D6",
+        "E3",
+        "E4",
+        "E5",
+        "E6",
+        "F3",
+        "F4",
+        "F5",
+        "F6",
+        "F7",
+    ]:
+        game.play(vertex)
+    assert any(vertex[0] in "AJ" or vertex[1] in "19" for vertex in drawn(game, Flat(), temperature=3.0))
+
+
+def test_a_capture_is_not_overlooked():
+    """Black captures three stones at F5, and one at J9."""
+    game = rlgo.Game(9)
+    game.set_up([("black", p) for p in ("B5", "C4", "D4", "C6", "D6", "E4", "E6", "G9", "H8")]
+                + [("white", p) for p in ("C5", "D5", "E5", "H9")], "black")  # fmt: skip
+    network = Flat(F5=1.0, J9=0.5, G3=2.0)
+    assert drawn(game, network, temperature=1.0, sees=3).keys() == {"F5", "G3"}
+    assert drawn(game, network, temperature=1.0, sees=1).keys() == {"F5", "G3"}
+    assert drawn(game, Flat(J9=0.5), temperature=1.0, sees=1).keys() == {"J9"}
+    assert len(drawn(game, Flat(J9=0.5), temperature=1.0, sees=4)) > 20
+
+
+def test_it_needs_a_temperature_to_see():
+    with pytest.raises(RlgoError, match="sees has no effect here: it needs a temperature above 0"):
+        make_player("network,network=9x9,sees=3", 9)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rlgo.base.errors import RlgoError
-from train.arena import equal_time
+from train.arena import equal_time, match
 from train.arena.equal_time import FIRST, EqualTime, check_equal_time, find_equal_time
 from train.arena.match import MatchResult, play_match
 from train.arena.openings import find_openings
@@ -80,12 +81,25 @@ def test_a_match_keeps_the_simulations_that_were_found(tmp_path: Path, capsys: p
     assert main([*argv, "--games", "2", "--json", str(out)]) == 0
     first = json.loads(out.read_text())
     assert first["equal_time"]["simulations"] == int(first["b"].rpartition("=")[2])
-    assert "equal time: with 200 simulations of B" in capsys.readouterr().err
+    assert "equal time: with 200 simulations of mc_rave, uct,sims=60 thinks" in capsys.readouterr().err
     assert main([*argv, "--games", "4", "--json", str(out)]) == 0
     assert json.loads(out.read_text())["b"] == first["b"]
     assert "equal time: with" not in capsys.readouterr().err
     with pytest.raises(RlgoError, match="results of other games: expected some at equal time"):
         play_match("uct,sims=60", "rave", 2, equal_time=True, results=games, **FIVE)
+
+
+def test_simulations_follow_an_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whichever side the engine is on; a match goes on with the number that it began with."""
+    engine = f"gtp:{sys.executable} -m rlgo gtp --player random,seed=1 --size 5"
+    monkeypatch.setattr(match, "find_equal_time", lambda _, b, *__, **___: EqualTime(f"{b},simulations=3", 3, 1.0, 2))
+    for i, (a, b) in enumerate([("mc_rave", engine), (engine, "mc_rave")]):
+        file = tmp_path / f"{i}.jsonl"
+        for games in (2, 4):
+            result = match.play_match(a, b, games, equal_time=True, results=file, **FIVE)
+        assert (result.a, result.b) == tuple("mc_rave,simulations=3" if p == "mc_rave" else p for p in (a, b))
+    with pytest.raises(RlgoError, match="expected a player with simulations, not an engine"):
+        match.play_match(engine, engine, 2, equal_time=True, **FIVE)
 
 
 def test_equal_time_needs_one_core() -> None:

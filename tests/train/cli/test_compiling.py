@@ -14,7 +14,7 @@ from rlgo.base.errors import RlgoError
 from rlgo.base.files import check_folder
 from train.cli.main import main
 from train.config import config_from_dict
-from train.runs.run import train
+from train.runs.run import run as train
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -102,6 +102,7 @@ def test_python_m_rlgo_is_the_command(tmp_path: Path) -> None:
         (["compile", "random", "rndom"], "unknown player rndom; "),
         (["play", "--size", "9", "--quiet"], "play --quiet is gone: "),
         (["cgos", "--config", "x"], "cgos is gone: the server's own client runs `rlgo gtp --all-alive`"),
+        (["experiment", "run", "x", "--openings", "y"], "experiment run --openings is gone: --set experiment.openings"),
         (["experiment", "run", "x", "--add"], "experiment run --add is gone: games that the results count are always"),
         (["--verson"], "no such option: --verson"),
         (["train", "--sett", "a.b=1"], "no such option: --sett"),
@@ -215,6 +216,34 @@ def test_a_closed_pipe_is_quiet() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+@pytest.mark.process
+@pytest.mark.skipif(os.name != "posix", reason="closes a pipe as POSIX does")
+@pytest.mark.parametrize("player", ["random", "mc,sims=10"])
+def test_a_client_of_queries_that_is_gone_is_no_bug(player: str) -> None:
+    """Whether a thread that reads or one that searches notices it; a query that cannot be read is answered, too."""
+    query = {"id": "a", "boardXSize": 5, "maxVisits": 10**9, "reportDuringSearchEvery": 0.01}
+    line = b"\xff\n" if player == "random" else json.dumps(query).encode() + b"\n"
+    with subprocess.Popen(
+        [sys.executable, "-m", "rlgo", "gtp", "--queries", "--player", player],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(line)
+        process.stdin.flush()
+        assert process.stdout.readline().startswith(b"{")
+        process.stdout.close()
+        if player == "random":
+            process.stdin.write(line)
+            process.stdin.flush()
+        assert b"Traceback" not in process.stderr.read()  # until it ends, with its input still open
+        assert process.wait() == 141
 
 
 # ---------------------------------------------------------------------------------------------

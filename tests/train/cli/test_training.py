@@ -24,7 +24,7 @@ def loaded(monkeypatch: Any) -> list[tuple[str, list[str]]]:
         return Config()
 
     monkeypatch.setattr("train.config.load_config", load_config)
-    monkeypatch.setattr("train.runs.run.train", lambda config: None)  # noqa: ARG005, called with a keyword or without
+    monkeypatch.setattr("train.runs.run.run", lambda config: None)  # noqa: ARG005, called with a keyword or without
     return asked
 
 

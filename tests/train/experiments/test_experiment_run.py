@@ -138,7 +138,7 @@ def test_all_experiments_are_checked_first(tmp_path, monkeypatch, capsys):
     assert cli.main(["experiment", "run", "gnugo", "shape_counts"]) == 2
     assert "shape_counts.jsonl: not the raw results of an experiment" in capsys.readouterr().err
     Path("experiments/results/shape_counts.jsonl").unlink()
-    assert cli.main(["experiment", "run", "shape_frequency", "--openings", "nonsense"]) == 2
+    assert cli.main(["experiment", "run", "shape_frequency", "--set", "experiment.openings=nonsense"]) == 2
     assert "nonsense" in capsys.readouterr().err
     Path("experiments/results.md").write_text("mine", "utf-8")
     assert cli.main(["experiment", "run", "shape_counts"]) == 2

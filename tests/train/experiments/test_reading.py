@@ -21,7 +21,9 @@ from train.experiments.declaration.experiment import Experiment
 from train.experiments.declaration.matches import matches
 from train.experiments.declaration.reading import list_experiments, read_experiment
 from train.experiments.declaration.settings import Claim
+from train.experiments.results.analysis import shipped_analysis
 from train.experiments.running.counts import frequency
+from train.experiments.running.run import left_to_do
 from train.runs.folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -133,6 +135,29 @@ def test_runs_are_named_by_what_they_change(tmp_path):
     alone = {"features.sizes": (1, 3), "run.seed": 7, "run.name": a.name}
     assert flat(a.config) == flat(load_config("default")) | own | alone
     assert a.base == "default"
+
+
+def test_the_reference_of_ones_own_experiment_is_no_longer_than_its_runs(tmp_path):
+    """Nor from another base: a million games were not announced."""
+    text = '[experiment]\n[runs.a]\nbase = "default"\nrun.games = 5000\n[runs.b]\nbase = "default"\nrun.games = 7000'
+    e = read_experiment(write(tmp_path, text), out=tmp_path)
+    assert (e.reference.base, e.reference.config.run.games, e.reference.name) == (
+        "default", 7000, e.runs["b"][0].name,
+    )  # fmt: skip
+    assert left_to_do(e, tmp_path) == "2 of 2 runs with 12,000 games of self-play"
+
+
+def test_settings_make_an_experiment_ones_own(tmp_path):
+    e = read_experiment("plies", out=tmp_path, overrides=["experiment.games=20", "run.games=4_000"])
+    assert e.settings.games == 20
+    assert {spec.config.run.games for specs in e.runs.values() for spec in specs} == {4_000}
+    assert e.reference.config.run.games == 4_000
+    assert e.folder == tmp_path / "experiment.games=20_run.games=4_000"
+    assert e.command.endswith("plies.toml --set experiment.games=20 run.games=4_000")
+    assert shipped_analysis(e) is None
+    assert shipped_analysis(read_experiment("plies")) is not None
+    with pytest.raises(RlgoError, match=r"unknown key learning\.alhpa"):
+        read_experiment("plies", overrides=["learning.alhpa=1"])
 
 
 def test_two_experiments_that_need_a_run_mean_the_same_folder(tmp_path):

@@ -115,8 +115,12 @@ def test_remarks_are_on_the_shipped_results_and_on_ones_own_experiments_only(tmp
     assert (
         f"{decided} of {len(rows)} claims are decided. The shipped results agree in all {decided} of them." in repeated
     )
-    mine = section(replace(e, argument="mine/lambda.toml"), analyze(RESULTS, "lambda"), tmp_path, tmp_path)
-    assert f"**Remarks.** {e.settings.remarks}" in mine
+    e = replace(e, argument="mine/lambda.toml")
+    copied = section(e, analyze(RESULTS, "lambda"), tmp_path, tmp_path)
+    assert "**Remarks.**" not in copied  # those of the file that it was copied from
+    e = replace(e, settings=replace(e.settings, remarks="Found at home."))
+    mine = section(e, analyze(RESULTS, "lambda"), tmp_path, tmp_path)
+    assert "**Remarks.** Found at home." in mine
     assert "found in the shipped results" not in mine
 
 

@@ -37,7 +37,8 @@ def test_sgfmill_reads_what_is_written():
 
 def test_lines():
     record = Record.read(TREE)
-    assert (played(record), record.branches(), record.is_main()) == (["C3", "B4", "D2", "E1"], [1, 2], True)
+    assert (played(record), record.is_main()) == (["C3", "B4", "D2", "E1"], True)
+    assert record.describe_tree()["parents"] == [-1, 0, 1, 2, 3, 2, 1, 6]
     record.choose(2, 1)
     assert (played(record), record.is_main()) == (["C3", "B4", "D1"], False)
     record.choose(1, 1)
@@ -79,7 +80,7 @@ def test_encodings_and_what_only_our_own_reader_takes():
     assert "\u6b66\u5bae".encode() in record.write()
     odd = Record.read(b"(SZ[5]X1[y];B[cc];W[bb])")
     assert played(odd) == ["C3", "B4"]
-    assert (record.is_whole, odd.is_whole) == (True, False)
+    assert (record.lost, odd.lost) == ("", "what cannot be read strictly: (SZ[5]X1[y];B[cc];W[bb])")
 
 
 def test_comments_between_moves_and_a_position_edited_in_the_middle():
@@ -105,3 +106,37 @@ def test_a_line_without_moves() -> None:
     assert played(record) == []
     record.go_along([(BLACK, point("C3")), (WHITE, point("B4"))])
     assert record.write().count(b";") == 3
+
+
+def test_marks_are_set_and_removed_as_sgfmill_reads_them():
+    record = Record.read(b"(;SZ[5];B[cc]TR[ab:aa]LB[cc:a\\]];W[bb]C[no marks])")
+    assert {name: texts for name, texts in record.marks(1).items() if texts} == {"TR": ["ab:aa"], "LB": ["cc:a]"]}
+    record.set_marks(1, {"TR": [], "SQ": ["aa"], "LB": ["cc:x]"], "AR": ["ae:ea"]})
+    node = sgf.Sgf_game.from_bytes(record.write()).get_main_sequence()[1]
+    assert sorted(node.properties()) == ["AR", "B", "LB", "SQ"]
+    assert (node.get("SQ"), node.get("AR")) == ({(4, 0)}, [((0, 0), (4, 4))])
+    assert node.get("LB") == [((2, 2), "x]")]
+
+
+def test_a_variation_that_sets_stones_keeps_what_is_before_it():
+    record = Record.read(b"(;SZ[5];B[cc]C[one];W[bb](;B[dd])(;AW[aa]C[edit];B[bd]))")
+    assert [parent for _, parent in record.nodes()] == [-1, 0, 1, 2, 2, 4]
+    assert record.choose(2, 1) == 0
+    assert (played(record), record.comment(0)) == (["B2"], "edit")
+    assert record.show(1) == 1  # the line goes on along its first variations
+    assert (played(record), record.comment(1)) == (["C3", "B4", "D2"], "one")
+    assert record.show(5) == 1
+    record.go_along(record.game.moves)
+    assert record.write().count(b";") == 6
+    with pytest.raises(RlgoError, match="expected less than 6"):
+        record.show(6)
+
+
+def test_a_file_of_several_games():
+    data = b"(;SZ[5]PB[Ann];B[cc])(;SZ[5]PB[Bob];B[bb];W[cc])"
+    record = Record.read(data, place=1)
+    record.set_comment(2, "mine")
+    again = Record.read(record.write(), place=1)
+    assert (played(again), again.comment(2), Record.read(record.write()).info()["PB"]) == (["B4", "C3"], "mine", "Ann")
+    with pytest.raises(RlgoError, match="expected less than 2, the number of games"):
+        Record.read(data, place=2)

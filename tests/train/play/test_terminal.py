@@ -54,8 +54,9 @@ class Played:
         self, *lines: Any, player: Player | str = "", color: int = BLACK, size: int = 5, **options: Any
     ) -> None:
         player = Scripted(player) if isinstance(player, str) else player
-        judge = Taker(*options.pop("dead", "").split())
-        self.session = GameSession(player, size, options.pop("komi", 0.5), early_pass=True, judge=lambda _size: judge)
+        judge, make = Taker(*options.pop("dead", "").split()), options.pop("make_analyst", None)
+        options_of_session = {"early_pass": True, "judge": lambda _size: judge, "make_analyst": make}
+        self.session = GameSession(player, size, options.pop("komi", 0.5), **options_of_session)
         self.lines, self.written, self.prompts = list(lines), list[str](), list[str]()
         self.terminal = TerminalGame(self.session, color, self.read, self.written.append, **options)
         self.terminal.run()
@@ -157,6 +158,14 @@ def test_undo_to_the_start_and_through_the_end() -> None:
     played = Played("C3", "undo", player="resign")
     assert "White resigns: B+R" in played.written
     assert played.moves == ""
+
+
+def test_another_player_gives_hints() -> None:
+    strong = Scripted("D4")
+    strong.name = "strong"
+    played = Played("C3", "hint", player="C4 B2", make_analyst=lambda _: strong)
+    assert played.moves == "B:C3 W:C4"
+    assert played.written[-2].startswith("strong would play D4\n")
 
 
 def test_a_hint_is_of_the_position_on_the_board() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import shlex
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from stand_ins import is_running, write_engine
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import PASS
+from rlgo.go.clock import TimeSettings
 from rlgo.go.coords import from_vertex
 from rlgo.go.game import Game
 from rlgo.play.player import RESIGN
@@ -85,13 +87,13 @@ def test_an_engine_is_sent_what_it_lacks(engine: str, log: Path) -> None:
         ("DIE", "genmove black: it ended with status 1; last output: killed by a test"),
         ("HANG", "genmove black: no answer within 0.3 s"),
         ("FAIL", "genmove black: failed: do not want"),
-        ("RUBBISH", "genmove black: expected a GTP answer, found 'hello'"),
+        ("RUBBISH", "genmove black: no answer within 0.3 s; it said 'hello'"),
         ("NOVERTEX", "genmove: expected a vertex, found 'z99'"),
     ],
 )
 def test_engines_that_fail(answer: str, message: str, engine: str, log: Path, clients: list[GtpClient]) -> None:
     clients.append(client := GtpClient((engine + answer).removeprefix("gtp:"), 9))
-    if answer == "HANG":
+    if answer in ("HANG", "RUBBISH"):
         client.timeout = 0.3  # not before it has started
     pid = pid_of(client)
     with pytest.raises(EngineError) as error:
@@ -235,7 +237,7 @@ def test_an_engine_dies_with_its_children(
     ("spec", "size", "message"),
     [
         ("gtp:true", 9, "ended with status 0"),
-        ("gtp:sh -c 'echo no; cat'", 9, "expected a GTP answer, found 'no'"),
+        ("gtp:sh -c 'echo no; cat'", 9, "name: expected a GTP answer, found the command"),
         ("gtp:/", 9, "not found"),
         (None, 19, "boardsize 19: failed: unacceptable size"),
     ],
@@ -264,3 +266,56 @@ def test_the_engine_behind_rlgo_gtp_is_asked_to_quit(tmp_path: Path) -> None:
         done = subprocess.run(argv, input=commands, text=True, check=False, capture_output=True, timeout=120)
         assert done.returncode == 0, done.stderr
         assert "> quit\n" in log.read_text("utf-8")
+
+
+# What fifty engines do that others do not: what it writes at its start, what comes before and after the text of an
+# answer, how it writes a pass, and the commands that it refuses. None loses a game by it.
+MANNERS = [
+    *({"banner": text} for text in ("MyEngine 1.0", "\n\n\n", "# a comment", "Loading network ...\nReady.", "\ufeff")),
+    *({"banner": text} for text in ("(c) 2001\n\nSize 19x19", "\t", "info string gpu 0", "\x1b[1mBold\x1b[0m", "[0]")),
+    *({"mark": text} for text in ("=", "=\t", "=  ", "= \n", "log line\n= ", "# thinking\n= ", "\n= ", "\r\n= ")),
+    *({"mark": text} for text in ("visits 100\nbest pass\n= ", "0.52 0.48\n\n= ", "MC 1000: 0.5\n\n\n= ", "\x07= ")),
+    *({"end": text} for text in ("\r\n\r\n", "\n\n\n", " \n\n", "\n\r\n", "\n \n", "\r\n\n", "\n\n# comment\n")),
+    *({"move": text} for text in ("pass", "PASS", "Pass", "PASS 0.55", "pass\n0.5 100", " pass ", "\tpass", "pAsS")),
+    *({"move": text} for text in ("e5", "E5", "e5 0.7", "E5\n= E5 visits 3", " E5 # good", "E5 E5")),
+    *({"refused": names} for names in ("known_command", "list_commands", "known_command list_commands", "komi")),
+    *({"refused": names} for names in ("name", "version", "name version", "time_settings time_left known_command")),
+    *({"refused": "known_command", "mark": text} for text in ("=", "log\n= ")),
+    {"refused": "name version komi known_command list_commands final_score quit showboard", "end": "\r\n\r\n"},
+]
+
+ENGINE_OF_MANNERS = """
+import ast, sys
+manners = ast.literal_eval(sys.argv[1])
+def write(text):
+    sys.stdout.buffer.write(text.encode()); sys.stdout.flush()
+write(manners["banner"] + "\\n" if "banner" in manners else "")
+n = 0
+for line in sys.stdin:
+    command, *args = line.split()
+    n += command == "genmove"
+    answer = {"name": "Odd", "version": "1", "list_commands": "name\\nplay", "known_command": "false",
+              "genmove": manners.get("move", "pass") if n == 1 else "pass"}.get(command, "")
+    is_refused = command in manners.get("refused", "").split()
+    mark, answer = ("? ", "unknown command") if is_refused else (manners.get("mark", "= "), answer)
+    write(mark + answer + manners.get("end", "\\n\\n"))
+    if command == "quit":
+        break
+"""
+
+
+@pytest.mark.parametrize("first", range(0, 50, 10))
+def test_manners_of_engines(first: int, tmp_path: Path) -> None:
+    path = tmp_path / "odd.py"
+    path.write_text(ENGINE_OF_MANNERS)
+    assert len(MANNERS) >= 50
+    for manners in MANNERS[first : first + 10]:
+        with GtpClient(shlex.join([sys.executable, "-S", "-E", str(path), repr(manners)]), 9) as client:
+            client.start_clock(TimeSettings(60, 1, 1))
+            game = Game(9)
+            for _ in range(3):
+                p = client.genmove(game)
+                assert p in (PASS, from_vertex("E5", 9)), manners
+                game.play(p)
+            assert (client.name == "Odd") == ("name" not in manners.get("refused", "").split()), manners
+            assert not client.knows("final_score"), manners

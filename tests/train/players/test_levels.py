@@ -2,46 +2,57 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.game import Game
 from train.players import make_player
-from train.players.levels import LEVELS
-from train.players.spec import parse_spec
+from train.players.levels import LEVELS, STRENGTHS, spec_of_level
+from train.players.spec import parse_spec, strongest
 
 
-def test_levels_grow():
-    assert list(LEVELS) == list(range(1, 11))
-    plain = [level for level in LEVELS if "heuristic" in LEVELS[level]]
-    learned = [level for level in LEVELS if "network" in LEVELS[level] and level not in plain]
-    assert [*plain, *learned, 10] == list(LEVELS)  # those with more knowledge are the stronger ones
-    for group in (plain, learned):
-        simulations = [LEVELS[level]["simulations"] for level in group]
-        assert simulations == sorted({*simulations})
+@pytest.mark.parametrize("size", LEVELS)
+def test_levels_grow(size):
+    temperatures, simulations = LEVELS[size]
+    assert len(temperatures) + len(simulations) == len(STRENGTHS) == 10
+    assert list(temperatures) == sorted({*temperatures}, reverse=True)
+    assert list(simulations) == sorted({*simulations})
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("size", [9, 13, 19])
+def test_captures_are_seen(size):
+    seen = [int(re.search(r"sees=(\d+)", spec_of_level(level, size))[1]) for level in (2, 3, 4)]
+    assert seen == [3, 3, 1]
+
+
+@pytest.mark.parametrize("level", STRENGTHS)
 def test_every_level_plays(level):
     player = make_player(f"rlgo,strength={level}", 9, 1)
-    assert (player.simulations, player.seconds) == (LEVELS[level]["simulations"], None)
+    assert (player.name, player.seconds) == ("rlgo", None)
+    assert player.simulations == parse_spec(spec_of_level(level, 9)).values.get("simulations")
     game = Game(9)
     game.play(player.genmove(game))  # refuses an illegal move
 
 
 @pytest.mark.parametrize("level", [1, 10])
-def test_levels_need_no_weights(level):
-    make_player(f"rlgo,strength={level}", 5, 1)
+def test_levels_play_on_every_board(level):
+    assert make_player(f"rlgo,strength={level}", 5, 1).sizes == (5,)
 
 
-def test_a_level_stands_for_its_settings(tmp_path):
-    weak = {"heuristic": "none", "simulations": 20, "leaf_value": 0.0, "network": "none"}
-    assert parse_spec("rlgo,strength=1,workers=2") == ("rlgo", {"workers": 2, **weak})
+def test_the_strongest_player_analyses():
+    assert strongest("rlgo,strength=1,seed=3") == "rlgo"
+    assert strongest("rlgo,sims=10") == "rlgo,sims=10"
+
+
+def test_a_level_decides_all_keys(tmp_path):
+    assert parse_spec("rlgo,strength=1,seed=2") == ("rlgo", {"strength": 1, "seed": 2})
     file = tmp_path / "mine.toml"
-    file.write_text('player = "rlgo"\nseconds = 5\nresign = 0.1\n')
-    assert parse_spec(f"{file},strength=1").values == {"resign": 0.1, **weak}
+    file.write_text('player = "rlgo"\nseconds = 5\n')
+    assert parse_spec(f"{file},strength=1").values == {"strength": 1}
     file.write_text('player = "rlgo"\nstrength = 1\n')
-    assert parse_spec(str(file)).values == weak
+    assert parse_spec(str(file)).values == {"strength": 1}
     with pytest.raises(RlgoError, match="player rlgo: strength cannot be combined with seconds"):
         parse_spec(f"{file},seconds=5")
 
@@ -55,6 +66,7 @@ def test_a_level_stands_for_its_settings(tmp_path):
         ("strength=1,sims=10", "strength cannot be combined with simulations"),
         ("seconds=1,strength=9", "strength cannot be combined with seconds"),
         ("strength=9,heuristic=even", "strength cannot be combined with heuristic"),
+        ("strength=9,resign=0.1", "strength cannot be combined with resign"),
     ],
 )
 def test_what_a_level_is_not(keys, message):

@@ -110,7 +110,7 @@ def test_a_file_may_name_it(tmp_path):
         ("needing_players:First", "player needing_players:First: ModuleNotFoundError: No module named 'not_"),
         ("some_players:First,skp=1", "player some_players:First: unknown key skp; did you mean skip?"),
         ("some_players:First,skip=a", 'player some_players:First: skip = "a": expected an integer'),
-        ("some_players:First,other=1", "player some_players:First: unknown key other;"),
+        ("some_players:First,other=1", "player some_players:First: other: its default is (): expected a number, a sw"),
     ],
 )
 def test_what_is_wrong_is_one_line(spec, message):

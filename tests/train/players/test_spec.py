@@ -144,6 +144,8 @@ def test_what_is_no_spec_and_no_size(spec, size, message):
         ("mc_rave,patterns=none.npz", "patterns = none.npz: not used with heuristic = none"),
         ("alphabeta,depth=40", "player alphabeta: depth = 40: expected an integer from 1 to 39"),
         ("two_phase,depth=none", "expected a depth, or seconds, or both"),
+        ("dyna2 sims=10", "player dyna2 sims=10: expected no spaces: did you mean dyna2,sims=10?"),
+        ("dyna2, sims=10 lambda=0", 'player dyna2: sims = "10 lambda=0": expected an integer'),
         ("nowhere.toml", "nowhere.toml: no such config file; shipped configs: alphabeta, dyna2"),
     ],
 )
@@ -197,7 +199,7 @@ def test_bad_specs(spec: str, message: str) -> None:
             "rave_bias has no effect here: it needs schedule = minimum_mse or minimum_mse_exact",
         ),
         ("mc_rave,M=20", "M has no effect here: it needs a heuristic"),
-        ("rlgo,strength=1,noise=0.2", "noise has no effect here: mc_rave_patterns plays in its place"),
+        ("rlgo,strength=1,noise=0.2", "strength cannot be combined with noise"),
         ("rlgo,network=none,c_puct=1", "c_puct has no effect here: mc_rave_patterns plays in its place"),
         ("uct,heuristic=even", "heuristic has no effect here: it needs a confidence in H (prior_n) of at least 1"),
         ("rave,heuristic=even,M=0", "heuristic has no effect here: it needs a confidence in H (prior_n) of at least 1"),

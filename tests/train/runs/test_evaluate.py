@@ -22,7 +22,8 @@ from train.cli import main as cli
 from train.config import Config, config_from_dict
 from train.runs import evaluate as evaluating
 from train.runs.evaluate import Evaluation, evaluate
-from train.runs.run import current_weights, train
+from train.runs.run import current_weights
+from train.runs.run import run as train
 
 REFERENCES = list(load_rating_scale(5).players)
 

@@ -16,12 +16,12 @@ import pytest
 from tiny_runs import contents, edit, metrics, tiny
 
 from rlgo.base.errors import RlgoError
+from rlgo.base.machine import processors
 from rlgo.features.weights import load_weights
 from train.config import to_toml
-from train.provenance import processors
 from train.runs import fleet
 from train.runs.fleet import CHILD, FAILED, RunSpec, RunStatus, check_folders, jobs_for, run_name, train_all
-from train.runs.run import train
+from train.runs.run import run as train
 from train.runs.status import FINISHED, INTERRUPTED, inspect
 
 pytestmark = [pytest.mark.usefixtures("sources"), pytest.mark.process]

@@ -15,7 +15,7 @@ from rlgo.features.weights import load_weights
 from train.runs import history
 from train.runs.folder import RunFolder
 from train.runs.history import RunHistory
-from train.runs.run import train
+from train.runs.run import run as train
 from train.runs.status import run_folders
 
 
@@ -107,3 +107,34 @@ def test_what_a_run_has_learned(tmp_path):
     assert (weights.features.name, weights.games, weights.value) == (saved.features.name, 120, saved.value)
     assert occurrences.shape == weights.theta.shape
     assert occurrences.sum() > 0
+
+
+def test_networks_that_learn_are_listed_beside_runs(runs):
+    folder = runs.folder / "rounds"
+    (folder / "learning").mkdir(parents=True)
+    (folder / "plan.json").write_text('{"size": 5, "match_games": 4, "blocks": 3, "channels": 32}')
+    (folder / "learning" / "metrics.jsonl").write_text(
+        '{"step": 10, "loss/total": 4.5}\n{"step": 20, "loss_held_out_5x5/total": 4.2}\n{"ste'
+    )
+    (folder / "learning" / "network.npz").touch()
+    for k, results in ((1, "1110"), (2, "1111"), (3, "10")):
+        round_ = folder / f"round-{k}"
+        round_.mkdir()
+        (round_ / "network.npz").touch()
+        (round_ / "learned.json").write_text('{"games": 6, "measures": {"value_loss": 0.6, "policy_loss": 2.5}}')
+        lines = [{"a": f"n{k}", "b": f"n{k - 1}"}, *({"black": f"n{k}", "z": int(z)} for z in results)]
+        (round_ / "sims.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    told = {run["name"]: run for run in runs.describe()["runs"]}
+    assert list(told) == ["done", "sweep/member", "rounds"]
+    network = json.loads(json.dumps(told["rounds"], allow_nan=False))
+    assert (network["state"], network["games"], network["size"]) == ("not running", 18, 5)
+    assert network["features"] == "network 3 x 32"
+    assert [(k, round(elo)) for k, elo in network["rounds"]["elo"]] == [
+        (1, 191)
+    ]  # 3 of 4; then all of 4; then unfinished
+    assert network["rounds"]["value_loss"] == [[1, 0.6], [2, 0.6], [3, 0.6]]
+    told = runs.curves("rounds")
+    assert told["curves"] == {"loss/total": [[10, 4.5]], "loss_held_out_5x5/total": [[20, 4.2]]}
+    with (folder / "learning" / "metrics.jsonl").open("a") as file:
+        file.write('p": 30, "loss/total": 4.0}\n')
+    assert runs.curves("rounds", told["next"])["curves"] == {"loss/total": [[30, 4.0]]}

@@ -18,7 +18,8 @@ from train.config import Config, flat
 from train.runs import monitor as monitor_module
 from train.runs.learners import make_learner, seeds
 from train.runs.monitor import METRICS, Monitor
-from train.runs.run import Result, resume, train
+from train.runs.run import Result, resume
+from train.runs.run import run as train
 
 event_accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
 

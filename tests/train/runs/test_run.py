@@ -24,7 +24,8 @@ from rlgo.learning.learner import LearnWorker
 from train.config import Config, load_config, to_toml
 from train.runs import run as running
 from train.runs.learners import make_learner
-from train.runs.run import Result, resume, train
+from train.runs.run import Result, resume
+from train.runs.run import run as train
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from tiny_runs import edit, interrupt, interrupt_before_the_first_game, metrics,
 from train.cli import main as cli
 from train.config import Config
 from train.runs.folder import RunFolder
-from train.runs.run import train
+from train.runs.run import run as train
 from train.runs.status import find_runs, inspect, table
 
 GAMES = 120

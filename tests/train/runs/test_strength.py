@@ -22,7 +22,8 @@ from train.runs import run as running
 from train.runs import strength
 from train.runs.folder import RunFolder
 from train.runs.monitor import METRICS
-from train.runs.run import Result, resume, train
+from train.runs.run import Result, resume
+from train.runs.run import run as train
 from train.runs.strength import Strength, elo
 
 GNUGO_RATE = "strength/win_rate_gnugo"

@@ -26,7 +26,7 @@ from train.runs import fleet
 from train.runs.evaluate import CurvePoint, rate_runs, weights_of_run
 from train.runs.fleet import FAILED, RunSpec
 from train.runs.folder import RunFolder
-from train.runs.run import train
+from train.runs.run import run as train
 from train.runs.run_pictures import parameters_picture, sweep_picture
 from train.runs.status import find_runs
 from train.runs.sweep import Outcome, Sweep, ranked, read_sweep, run_sweep, settings_of, table
@@ -64,6 +64,68 @@ def names(sweep: Sweep) -> list[str]:
 # ---------------------------------------------------------------------------------------------
 # The file
 # ---------------------------------------------------------------------------------------------
+
+
+VARIANTS = """
+[variants.plain]
+[variants.small]
+features.sizes = [1]
+learning.alpha = 0.5
+"""
+
+
+def test_variants_change_several_settings_at_once(tmp_path):
+    sweep = read_sweep(write(tmp_path, f"seeds = [1, 4]{VARIANTS}"))
+    assert sweep.keys == ("sweep.variant",)
+    assert names(sweep) == [f"variant-{v}_seed-{n}" for v in ("plain", "small") for n in (1, 4)]
+    base = flat(load_config(tmp_path / "base.toml"))
+    changed = {"features.sizes": (1,), "learning.alpha": 0.5}
+    for spec, values in zip(sweep.runs, ({}, {}, changed, changed), strict=True):
+        own = {"run.name": spec.name, "run.out": str(tmp_path / "some"), "run.games": 150}
+        own["run.seed"] = spec.config.run.seed
+        assert flat(spec.config) == base | own | values
+
+
+def test_every_variant_has_every_combination(tmp_path):
+    text = f"[sweep.parameters]\nlearning.lambda = [0, 0.5]{VARIANTS}"
+    sweep = read_sweep(write(tmp_path, text))
+    assert sweep.keys == ("sweep.variant", "learning.lambda_")
+    assert [list(spec.values.values()) for spec in sweep.runs] == [
+        ["plain", 0.0], ["plain", 0.5], ["small", 0.0], ["small", 0.5],
+    ]  # fmt: skip
+    outcomes = [
+        Outcome(spec, "finished", curve=[CurvePoint(150, i, i - 1, i + 1)]) for i, spec in enumerate(sweep.runs)
+    ]
+    assert '| "small" | 0.5 | 1 | 3 (2 to 4) |' in table(sweep, outcomes)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[variants.a]\nrun.seed = 3\n[variants.b]", "variants.a: run.seed: list seeds in sweep.seeds"),
+        ("[variants.a]\nlearning.alhpa = 3\n[variants.b]", "variants.a: unknown key learning.alhpa"),
+        ("[variants]\na = 1", "variants: expected tables"),
+        ("[variants.a]", "1 runs by variants"),
+        (
+            "[sweep.parameters]\nlearning.alpha = [1, 2]\n[variants.a]\nlearning.alpha = 3",
+            "learning.alpha cannot be combined with learning.alpha in sweep.parameters",
+        ),
+    ],
+)
+def test_wrong_variants_are_named(tmp_path, text, message):
+    with pytest.raises(RlgoError, match=re.escape(message)):
+        read_sweep(write(tmp_path, text))
+
+
+def test_settings_change_the_file(tmp_path):
+    path = write(tmp_path, VARIANTS)
+    sweep = read_sweep(path, overrides=["run.games=20", "sweep.seeds=3", "sweep.name=other"])
+    assert (len(sweep.runs), sweep.runs[0].config.run.games, sweep.folder.name) == (6, 20, "other")
+    assert sweep.resume_command == f"rlgo sweep {path} --set run.games=20 sweep.seeds=3 sweep.name=other"
+    with pytest.raises(RlgoError, match=r"unknown key sweep\.seed"):
+        read_sweep(path, overrides=["sweep.seedz=3"])
+    with pytest.raises(RlgoError, match=r"--set games=3: expected table\.key=value"):
+        read_sweep(path, overrides=["games=3"])
 
 
 def test_a_grid_has_every_combination_with_every_seed(tmp_path):

@@ -7,6 +7,7 @@ import dataclasses
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,8 @@ from train.arena.referee import GameRules
 from train.config import to_toml
 from train.ray_cluster import connect
 from train.runs import workers as cluster
-from train.runs.run import resume, train
+from train.runs.run import resume
+from train.runs.run import run as train
 from train.runs.workers import RayLearner
 
 pytestmark = [
@@ -156,6 +159,65 @@ def test_a_match_without_ray_or_cluster(monkeypatch):
         patch.setitem(sys.modules, "ray", None)
         with pytest.raises(RlgoError, match=r"^--cluster auto: Ray is not installed"):
             play_match("random", "random", 2, size=5, cluster="auto", progress=False)
+
+
+def test_ray_does_not_take_sigterm() -> None:
+    import ray
+
+    before = signal.getsignal(signal.SIGTERM)
+    with ray_cluster._own_sigterm(ray):
+        ray._private.utils.set_sigterm_handler(lambda *_: sys.exit(15))
+        assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_process_of_the_cluster_that_is_gone(monkeypatch) -> None:
+    import ray
+
+    node = SimpleNamespace(dead_processes=lambda: [("gcs_server", None)])
+    monkeypatch.setattr(ray._private.worker, "_global_node", None)
+    ray_cluster.check_alive(ray, "--cluster local")
+    monkeypatch.setattr(ray._private.worker, "_global_node", node)
+    with pytest.raises(RlgoError, match=r"^--cluster local: Ray's process gcs_server is gone: expected it to run"):
+        ray_cluster.check_alive(ray, "--cluster local")
+
+
+def test_a_token_is_made_where_none_can_be_kept(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "to be restored")
+    monkeypatch.delenv("RAY_AUTH_TOKEN")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    ray_cluster._ensure_token()
+    assert "RAY_AUTH_TOKEN" not in os.environ  # Ray keeps it at home
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
+    ray_cluster._ensure_token()
+    assert len(os.environ["RAY_AUTH_TOKEN"]) == 64
+
+
+def test_under_uv_and_without_a_home(tmp_path: Path) -> None:
+    """As `uv run` starts it, which makes Ray prepare an environment for each process, and never get ready."""
+    command = f"{sys.executable} -m rlgo match random random --games 2 --size 5 --komi 0.5 --cluster local"
+    (tmp_path / "run").write_text(f"{command}\nexit $?\n")
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path / "run"),
+        "PYTHONPATH": str(Path(ray_cluster.__file__).parents[1]),
+    }
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        environment.pop(name, None)
+    done = subprocess.run(
+        ["bash", "-c", "exec -a uv bash run"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "random against random, 5x5, komi 0.5"), done.stderr
+
+
+def test_too_little_memory_for_a_worker(tmp_path):
+    """Ray ends it, and would try again for ever."""
+    memory = {"RAY_memory_usage_threshold": "0.001", "RAY_memory_monitor_refresh_ms": "100"}
+    with rlgo_train(tmp_path, "local", **memory) as process:
+        _, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == 2
+    assert re.search(r'error: run.cluster = "local": a worker died 4 times: .*low on memory', err.splitlines()[-1]), err
 
 
 def test_a_match_on_a_cluster(nodes, tmp_path):

@@ -57,7 +57,8 @@ class Experiment:
     settings : the table [experiment]
     scale : factor for all numbers of games
     folder : where it keeps its training runs and its games
-    argument : its name on the command line
+    argument : its name on the command line, or the path of its file
+    overrides : what --set changes
     runs : for each label, one training run per seed
     reference : the base config with seed 1, which links experiments; None without training runs
     panels : for each panel of the picture, its labels
@@ -73,6 +74,7 @@ class Experiment:
     scale: float
     folder: Path
     argument: str
+    overrides: tuple[str, ...] = ()
     runs: dict[str, tuple[RunSpec, ...]] = field(default_factory=dict)
     reference: RunSpec | None = None
     panels: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -84,9 +86,8 @@ class Experiment:
     @property
     def command(self) -> str:
         """The command that runs the experiment."""
-        return f"rlgo experiment run {shlex.quote(self.argument)}" + (
-            "" if self.scale == 1 else f" --scale {self.scale:g}"
-        )
+        words = ["rlgo", "experiment", "run", self.argument, *(["--set", *self.overrides] if self.overrides else [])]
+        return shlex.join(words + ([] if self.scale == 1 else ["--scale", f"{self.scale:g}"]))
 
     @property
     def has_picture(self) -> bool:

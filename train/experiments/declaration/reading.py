@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,9 @@ def list_experiments() -> list[str]:
     return sorted(list_configs("experiments"), key=lambda name: (_ORDER.index(name) if name in _ORDER else 99, name))
 
 
-def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT, openings: str = "") -> Experiment:
+def read_experiment(
+    path: str | Path, scale: float = 1.0, out: str | Path = OUT, overrides: Sequence[str] = ()
+) -> Experiment:
     """Read an experiment from its file.
 
     Parameters
@@ -104,7 +106,8 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT,
     path : a TOML file, or the name of a shipped experiment
     scale : factor for all its games, for a quick look; training runs at another scale are different runs
     out : the working folder of experiments
-    openings : see `train.arena.openings.find_openings`; "": as the file says
+    overrides : ``table.key=value``, changes of [experiment] and of the base config; such an experiment is one of the
+        user's own, with a folder of its own
 
     Raises
     ------
@@ -115,9 +118,10 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT,
     shipped = file.stem in list_experiments()
     if shipped and file.resolve() != config_path(file.stem, "experiments").resolve():
         raise RlgoError(f"{file}: {file.stem} is the name of an experiment that ships with rlgo: expected another name")
-    settings, data = _read_tables(file)
-    settings = replace(settings, openings=openings or settings.openings)
-    e = Experiment(file.stem, file, settings, scale, folder_of(out, scale), file.stem if shipped else str(path))
+    settings, data = _read_tables(file, [text for text in overrides if text.startswith("experiment.")])
+    folder = folder_of(out, scale).joinpath(*[re.sub(r"[^\w.=-]+", "-", "_".join(overrides))] * bool(overrides))
+    argument = str(path) if not shipped else str(file) if overrides else file.stem
+    e = Experiment(file.stem, file, settings, scale, folder, argument, tuple(overrides))
     if settings.kind == "counts":
         e = replace(e, expected=_read_expected(e, data.get("expected", {})))
     else:
@@ -129,9 +133,9 @@ def read_experiment(path: str | Path, scale: float = 1.0, out: str | Path = OUT,
     return replace(e, claims=claims, stated=stated)
 
 
-def _read_tables(file: Path) -> tuple[ExperimentConfig, dict[str, Any]]:
+def _read_tables(file: Path, overrides: Sequence[str]) -> tuple[ExperimentConfig, dict[str, Any]]:
     """Return the table [experiment], and the other tables that this kind of experiment may have."""
-    data = read_toml(file)
+    data = read_toml(file, overrides)
     table = data.pop("experiment", None)
     if not isinstance(table, dict):
         raise RlgoError(f"{file}: expected a table [experiment]; see train/experiments/declaration/reading.py")
@@ -170,7 +174,14 @@ def _with_runs(e: Experiment, data: Mapping[str, Any]) -> Experiment:
         return e
     if not changes:
         raise RlgoError(f"{e.path}: [runs]: expected at least one label")
-    (reference,) = _read_runs(replace(e, settings=replace(e.settings, seeds=(1,))), REFERENCE, {})
+    bases = {run.base for runs in e.runs.values() for run in runs}
+    base = {"base": bases.pop()} if len(bases) == 1 else {}
+    (reference,) = _read_runs(replace(e, settings=replace(e.settings, seeds=(1,))), REFERENCE, base)
+    longest = max(run.config.run.games for runs in e.runs.values() for run in runs)
+    if e.argument != e.name and longest < reference.config.run.games:  # only shipped experiments need the whole run
+        name = run_name({"run.games": longest}, 1, Path(reference.base).stem)
+        config = replace(reference.config, run=replace(reference.config.run, name=name, games=longest))
+        reference = replace(reference, config=config)
     return replace(e, reference=reference, panels=_read_panels(data.get("panels", {}), e))
 
 
@@ -180,15 +191,15 @@ def _read_runs(e: Experiment, label: str, changes: Any) -> tuple[RunSpec, ...]:
     changes : the label's table
     """
     source = f"{e.path}: runs.{label}"
-    if not isinstance(changes, dict) or "@" in label or (label == REFERENCE and changes):
+    if not isinstance(changes, dict) or "@" in label or (label == REFERENCE and {*changes} - {"base"}):
         raise RlgoError(f"{source}: expected a table of settings, and a label without @, other than {REFERENCE}")
     changes = dict(changes)
     base = base_of(e.path, str(changes.pop("base", e.settings.base)))
     seeds = e.settings.seeds
     if "seeds" in changes:
         seeds = section_from(ExperimentConfig, {"seeds": changes.pop("seeds")}, source).seeds
-    start = load_config(base)
-    before, after = flat(start), flat(change(start, changes, source))
+    start = load_config(base, [text for text in e.overrides if not text.startswith("experiment.")])
+    before, after = flat(load_config(base)), flat(change(start, changes, source))
     values = {key: value for key, value in after.items() if value != before[key]}
     for key in ("run.name", "run.seed", "run.out"):
         if key in values:

@@ -17,7 +17,9 @@ from urllib.parse import quote
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import read_file, write_atomically
+from rlgo.base.resources import config_path
 from train.arena.openings import with_openings
+from train.config import read_toml
 from train.console import markdown, optional_picture, table
 from train.experiments.declaration.experiment import Experiment
 from train.experiments.declaration.reading import list_experiments, read_experiment
@@ -296,10 +298,15 @@ def section(e: Experiment, analysis: Analysis, results: Path, here: Path) -> str
     )
     if not is_shipped(results) and e.claims:
         parts.append(comparison(e, analysis, shipped_analysis(e)))
-    # Remarks on the results that ship with rlgo say nothing about other results of the same experiment.
-    if e.settings.remarks and (is_shipped(results) or e.argument != e.name):
+    # Remarks on the results that ship with rlgo say nothing about other results, nor about a copy of the file.
+    if e.settings.remarks and (is_shipped(results) or e.settings.remarks not in _shipped_remarks()):
         parts.append(f"**Remarks.** {e.settings.remarks}\n")
     return "\n".join(parts)
+
+
+def _shipped_remarks() -> set[str]:
+    tables = [read_toml(config_path(name, "experiments"))["experiment"] for name in list_experiments()]
+    return {table.get("remarks", "").strip() for table in tables}
 
 
 def comparison(e: Experiment, analysis: Analysis, shipped: Analysis | None = None) -> str:

@@ -50,6 +50,7 @@ class Measured:
     value, low, high : the number, and the ends of its interval
     variance : the variance behind the interval if the number is a rating, Elo squared; else 0
     fixed : the part of it that more games and seeds of the same experiment would not reduce
+    of : for a share, the games won and played, in words
     """
 
     value: float
@@ -57,6 +58,7 @@ class Measured:
     high: float
     variance: float = 0.0
     fixed: float = 0.0
+    of: str = ""
 
     @classmethod
     def normal(cls, value: float, variance: float, fixed: float = 0.0) -> Measured:
@@ -362,7 +364,8 @@ class Analysis:
         if not scores:
             return None
         games = list(itertools.chain.from_iterable(scores))
-        return Measured(sum(games) / len(games), *clustered_interval(scores))
+        of = f"{sum(games):,g} of {len(games):,}"
+        return Measured(sum(games) / len(games), *clustered_interval(scores), of=of)
 
     @cached_property
     def speeds(self) -> dict[str, float]:

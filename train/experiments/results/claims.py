@@ -46,7 +46,7 @@ def found_in_words(claim: Claim, m: Measured) -> str:
     """Format a measured number with its interval and unit."""
     unit = {"elo": " Elo", "spread": " Elo", "speed": " times"}.get(claim.of, "")
     interval = "" if m.low == m.high else f" ({number_in_words(claim, m.low)} to {number_in_words(claim, m.high)})"
-    return f"{number_in_words(claim, m.value)}{interval}{unit}"
+    return f"{m.of and f'{m.of}: '}{number_in_words(claim, m.value)}{interval}{unit}"
 
 
 def text_of(claim: Claim) -> str:

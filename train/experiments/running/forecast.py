@@ -74,7 +74,7 @@ def plan_experiment(e: Experiment, minutes: float = 0.0, jobs: int | None = None
     recorded = shipped_analysis(e)
     jobs = check("jobs", jobs, Workers | None) or jobs_for(spec for runs in e.runs.values() for spec in runs)
     if minutes and e.settings.kind != "counts":
-        e = read_experiment(e.argument, scale_within(e, recorded, minutes, jobs), e.folder, e.settings.openings)
+        e = read_experiment(e.argument, scale_within(e, recorded, minutes, jobs), e.folder)
     return e, _in_words(e, recorded, minutes_of(e, recorded, jobs))
 
 

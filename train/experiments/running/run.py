@@ -49,11 +49,11 @@ def run_experiment(e: Experiment, results: str | Path, jobs: int | None = None, 
     results, jobs = check("results", results, Path), check("jobs", jobs, Workers | None)
     check_folder(e.folder, hint=f"; {ELSEWHERE}")
     make_folder(e.folder)
-    begun = time.time()
+    begun = time.monotonic()
     jobs = jobs or jobs_for(spec for runs in e.runs.values() for spec in runs)
     lines, is_finished = _run(e, jobs, progress, before)
     timed = [line["seconds"] for line in lines if "seconds" in line]
-    header = _header(e, sum(timed) if timed else time.time() - begun)
+    header = _header(e, sum(timed) if timed else time.monotonic() - begun)
     if e.settings.kind == "games" and before is not None and (earlier := _earlier(before.header, header)):
         header["earlier"] = earlier
     if file := _file_of(e, results):
@@ -99,17 +99,15 @@ def _file_of(e: Experiment, results: Path) -> str:
 def left_to_do(e: Experiment, results: str | Path) -> str:
     """Describe the remaining training runs and games of an experiment; "" if there are none."""
     parts = []
-    folders = {run.name: run.folder for runs in e.runs.values() for run in runs}
-    if e.reference is not None:
-        folders[e.reference.name] = e.reference.folder
-    if folders:
-        finished = sum(folder.exists() and inspect(folder.path).state == FINISHED for folder in folders.values())
-        if finished < len(folders):
-            parts.append(f"{len(folders) - finished} of {len(folders)} runs")
+    specs = [run for runs in e.runs.values() for run in runs] + ([e.reference] if e.reference else [])
+    runs = {run.name: run for run in specs}
+    if left := [r for r in runs.values() if not (r.folder.exists() and inspect(r.folder.path).state == FINISHED)]:
+        n_games = sum(run.config.run.games for run in left)
+        parts.append(f"{len(left)} of {len(runs)} runs with {n_games:,} games of self-play")
     if e.settings.kind == "games":
-        left, total = games.games_left(e, read_raw(Path(results) / f"{e.name}.jsonl"))
-        if left:
-            parts.append(f"{left:,} of {total:,} games")
+        n, total = games.games_left(e, read_raw(Path(results) / f"{e.name}.jsonl"))
+        if n:
+            parts.append(f"{n:,} of {total:,} games")
     return " and ".join(parts)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from gtp_controller import Controller, Scripted, Thinker
 
@@ -37,12 +39,68 @@ def test_analysis_is_for_the_colour_to_play() -> None:
     assert "info move B1 visits 40 winrate 3750 prior 2500 lcb 2250 order 0 pv B1 C1" in gtp.ok("lz-analyze")
 
 
-@pytest.mark.parametrize("args", ["x", "b x", "b -5", "interval", "b 1.5", "b 99999999", "avoid b A1 3"])
+@pytest.mark.parametrize(
+    "args",
+    [
+        "x",
+        "b x",
+        "b -5",
+        "interval",
+        "b 1.5",
+        "b 99999999",
+        "maxmoves x",
+        "minmoves",
+        "rootinfo true",
+        "pvvisits false",
+    ],
+)
 def test_analysis_refused(args: str) -> None:
     assert (
         Controller(Thinker()).fail(f"lz-analyze {args}")
         == "syntax error: expected [COLOR] [CENTISECONDS] [KEY VALUE]..."
     )
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        ("avoid", "syntax error: expected avoid COLOR VERTEX,... DEPTH"),
+        ("allow b A1", "syntax error: expected allow COLOR VERTEX,... DEPTH"),
+        ("allow b A1 x", "syntax error: expected allow COLOR VERTEX,... DEPTH"),
+        ("avoid x A1 1", "syntax error: expected avoid COLOR VERTEX,... DEPTH"),
+        ("avoid b K10 1", "vertex 'k10': not on the 9x9 board (A1 to J9)"),
+        ("allow b A1, 1", "vertex '': expected a letter (no I) and a number, such as D4, or pass"),
+        ("allow b pass 1", "no sensible move is left"),
+        ("allow b A1 1 avoid b A1 1", "no sensible move is left"),
+    ],
+)
+def test_restrictions_refused(args: str, why: str) -> None:
+    gtp = Controller(Thinker())
+    assert gtp.fail(f"lz-analyze {args}") == why
+    assert gtp.fail(f"kata-genmove_analyze {args}") == why
+
+
+@pytest.mark.parametrize("command", ["lz-analyze", "kata-analyze", "kata-search_analyze"])
+@pytest.mark.parametrize(
+    ("args", "moves"),
+    [
+        ("b 10", ["A1", "B1", "pass"]),
+        ("b 10 maxmoves 2", ["A1", "B1"]),
+        ("b 10 avoid b A1 1", ["B1", "pass"]),
+        ("b 10 avoid b A1,pass 1 avoid b B1 5 avoid w C1 1", []),
+        ("b 10 allow b B1,C1 1", ["B1"]),
+        ("b 10 allow b B1 1 allow b A1,C1 1 avoid b C1 1", ["A1", "B1"]),
+        ("b 10 allow w C1 1 maxmoves 1", ["A1"]),  # White is not to play
+        ("w allow w B1 1 allow b A1 1", ["B1"]),
+    ],
+)
+def test_restrictions_are_obeyed(command: str, args: str, moves: list[str]) -> None:
+    gtp = Controller(Thinker())
+    answer = gtp.engine.handle(f"{command} {args}")
+    assert answer is not None
+    reports = [line for line in answer.splitlines() if line.startswith("info")] or [""]
+    assert re.findall(r"info move (\w+)", reports[-1]) == moves
+    assert gtp.game.allowed is None
 
 
 def test_analysis_goes_on_until_there_is_input() -> None:

@@ -1,23 +1,22 @@
-"""KataGo's GTP commands, and its analysis protocol."""
+"""KataGo's GTP commands."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import pickle
 
 import pytest
+from analysis_queries import QUESTION, SIZE, answers, game_of
 from gtp_controller import Controller, Thinker
 
+from rlgo.go.coords import point_of
 from rlgo.go.game import Game
-from rlgo.play.gtp.queries import AnalysisEngine, game_of
 from rlgo.play.ownership import Ownership
-from rlgo.play.player import Candidate
-
-SIZE = 5
+from train import make_player
 
 
-def engine() -> Controller:
-    return Controller(Thinker())
+def engine(**options: bool) -> Controller:
+    return Controller(Thinker(), **options)
 
 
 def infos(line: str) -> list[dict[str, str]]:
@@ -30,14 +29,133 @@ def infos(line: str) -> list[dict[str, str]]:
     return found
 
 
-def test_rules() -> None:
+# Names of KataGo's documentation and sources, with White's compensation for a handicap of N, and what is told
+NAMES = [
+    ("tromp-taylor", "0", ""), ("Tromp_Taylor", "0", ""), ("trompTaylor", "0", ""), ("cgos", "0", ""),
+    ("chinese", "N", ""), ("chinese-ogs", "N", ""), ("chinesekgs", "N", ""), ("chinese_kgs", "N", ""),
+    ("aga", "N-1", "SITUATIONAL"), ("bga", "N-1", "SITUATIONAL"), ("french", "N-1", "SITUATIONAL"),
+    ("aga-button", "N-1", "hasButton"), ("agabutton", "N-1", "hasButton"), ("aga button", "N-1", "hasButton"),
+    ("new-zealand", "0", "suicide"), ("new zealand", "0", "suicide"), ("NZ", "0", "suicide"),
+    ("stone-scoring", "0", "tax NONE in place of ALL"), ("stonescoring", "0", "tax"), ("ancient-area", "0", "tax"),
+    ("goe", "0", ""), ("ing", "0", ""),
+    ('{"hasButton":false,"ko":"SIMPLE","scoring":"AREA","suicide":true,"whiteHandicapBonus":"N"}', "N", ""),
+    ('{"ko": "SITUATIONAL", "suicide": true, "friendlyPassOk": true}', "0", "ko POSITIONAL in place of SITUATIONAL"),
+    ('{"tax": "SEKI", "whiteHandicapBonus": "N-1"}', "N-1", "tax NONE in place of SEKI"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rules", "bonus", "told"), NAMES)
+def test_rules_that_score_by_area(rules: str, bonus: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     gtp = engine()
-    assert json.loads(gtp.ok("kata-get-rules"))["scoring"] == "AREA"
-    assert gtp.ok("kata-set-rules chinese") == ""
-    assert gtp.ok('kata-set-rules {"scoring": "AREA", "ko": "SIMPLE", "tax": "NONE"}') == ""
-    assert gtp.fail("kata-set-rules japanese").startswith("rules 'japanese': expected area scoring")
-    assert gtp.fail('kata-set-rules {"scoring": "TERRITORY"}') == "rules: scoring = 'TERRITORY': expected 'AREA'"
-    assert gtp.fail("kata-set-rules {x").startswith("syntax error")
+    capsys.readouterr()
+    assert gtp.ok(f"kata-set-rules {rules}") == ""
+    said = capsys.readouterr().err
+    assert told in said
+    assert bool(told) == ("played with" in said)
+    found = json.loads(gtp.ok("kata-get-rules"))
+    assert (found.pop("whiteHandicapBonus"), found["scoring"], found["ko"]) == (bonus, "AREA", "POSITIONAL")
+    stated = json.loads(rules) if rules.startswith("{") else rules
+    *warnings, answer = answers({**QUESTION, "rules": stated})
+    assert [told in w["warning"] and (w["id"], w["field"]) for w in warnings] == [("a", "rules")] * bool(told)
+    assert answer["turnNumber"] == 2
+
+
+@pytest.mark.parametrize("rules", ["japanese", "korean", "ancient-territory", '{"scoring": "TERRITORY"}'])
+def test_territory_is_refused_by_commands_and_told_by_queries(rules: str) -> None:
+    gtp = engine()
+    for command in ("kata-set-rules", "kgs-rules"):
+        assert gtp.fail(f"{command} {rules}") == f"rules {rules}: expected others, since games are scored by area"
+    assert json.loads(gtp.ok("kata-get-rules"))["whiteHandicapBonus"] == "0"
+    warning, answer = answers({**QUESTION, "rules": json.loads(rules) if "{" in rules else rules})
+    assert "scoring AREA in place of TERRITORY" in warning["warning"]
+    assert answer["turnNumber"] == 2
+
+
+def test_rules_that_are_none() -> None:
+    gtp = engine()
+    for bad in ("{x", "bogus", "[1]", ""):
+        assert "expected JSON or one of tromp-taylor, cgos" in gtp.fail(f"kata-set-rules {bad}")
+    assert gtp.fail('kata-set-rules {"whiteHandicapBonus": "2"}').startswith(
+        "whiteHandicapBonus = '2': expected 0, N-1"
+    )
+    for change in ({"rules": 5}, {"rules": [1]}, {"rules": None}, {"whiteHandicapBonus": "x"}):
+        (answer,) = answers({**QUESTION, **change})
+        assert answer["field"] in change
+        assert answer["error"]
+
+
+# --- the compensation for handicap stones ---
+
+# Black has three stones and all 25 points; komi 0.5.
+HANDICAP = "set_free_handicap C3 B2 D4"
+SCORES = {"chinese": "B+21.5", "aga": "B+22.5", "new_zealand": "B+24.5", "tromp-taylor": "B+24.5"}
+
+
+@pytest.mark.parametrize("rules", SCORES)
+def test_compensation_in_final_scores(rules: str) -> None:
+    gtp = engine(all_alive=True)
+    gtp.ok("boardsize 5")
+    gtp.ok("komi 0.5")
+    assert gtp.ok(HANDICAP) == ""
+    assert gtp.ok("final_score") == "B+24.5"  # without a word about rules
+    gtp.ok(f"{'kata-set-rules' if '-' in rules else 'kgs-rules'} {rules}")
+    assert gtp.ok("final_score") == SCORES[rules]
+    gtp.ok("play w C4")
+    gtp.ok("undo")
+    assert gtp.ok("final_score") == SCORES[rules]
+    assert "KM[0.5]" in gtp.ok("printsgf")  # the komi that was agreed on
+    gtp.ok("clear_board")
+    for vertex in ("C3", "B2", "D4"):  # three moves before White's first are a handicap, too
+        gtp.ok(f"play b {vertex}")
+    assert gtp.ok("final_score") == SCORES[rules]
+    gtp.ok("clear_board")
+    gtp.ok("play b C3")
+    assert gtp.ok("final_score") == "B+24.5"
+
+
+def test_compensation_in_queries() -> None:
+    stones = [["B", vertex] for vertex in ("C3", "B2", "D4")]
+    base = {**QUESTION, "initialStones": stones, "moves": [], "initialPlayer": "W"}
+    cases = [("chinese", None, 3), ("aga", None, 2), ("nz", None, 0), ({"whiteHandicapBonus": "N"}, None, 3)]
+    for rules, bonus, expected in [*cases, ("chinese", "0", 0), ("chinese", 0, 0), ("nz", "N-1", 2)]:
+        query = {**base, "rules": rules} | ({} if bonus is None else {"whiteHandicapBonus": bonus})
+        assert game_of(query).komi == 0.5 + expected
+        *_, answer = answers(query)
+        assert sum(answer["ownership"]) - 0.5 - expected == pytest.approx(answer["rootInfo"]["scoreLead"], abs=0.1)
+    assert game_of({**base, "initialStones": [*stones, ["W", "A1"]]}).komi == 0.5  # no handicap game
+
+
+def test_compensation_stays_with_a_game() -> None:
+    game = Game(SIZE, 0.5)
+    game.white_bonus = "N"
+    game.set_free_handicap(["C3", "B2"])
+    assert (game.komi, game.stated_komi, game.handicap) == (2.5, 0.5, 2)
+    for other in (game.copy(), pickle.loads(pickle.dumps(game)), game.after(0)):
+        assert (other.komi, other.white_bonus) == (2.5, "N")
+    game.play("A1")
+    game.edit({point_of("D4", SIZE): 1})
+    assert game.komi == 2.5  # stones put down in the middle are no handicap
+    game.undo()
+    assert (game.komi, game.stated_komi) == (2.5, 0.5)
+    game.komi = 1.5
+    assert game.komi == 3.5
+
+
+def test_a_search_plays_for_the_compensated_result() -> None:
+    """White has half the board less one point, and needs the compensation: the search sees a win at its leaves."""
+    for bonus, wins in (("0", False), ("N", True)):
+        game = Game(SIZE, 0.5)
+        game.white_bonus = bonus
+        game.set_free_handicap(["C1", "C2", "C3", "C4", "C5"])
+        for vertex in ("D1", "B1", "D2", "B2", "D3", "B3", "D4", "B4", "D5", "B5"):
+            game.play(vertex)  # White has columns D and E: 10 points against 15
+        game.play("pass")
+        assert game.score() == 5 - 0.5 - (5 if bonus == "N" else 0)
+        assert (game.outcome == 0) == wins
+        player = make_player("mc_rave,sims=100", SIZE, seed=1)
+        player.genmove(game)
+        (best, *_) = player.candidates(game)
+        assert best.value == pytest.approx(0.0 if wins else 1.0, abs=0.2)
 
 
 def test_analysis_is_for_the_side_to_play() -> None:
@@ -67,8 +185,27 @@ def test_ownership_root_and_number_of_moves() -> None:
     white.to_play = 2
     told = [float(x) for x in gtp.ok("kata-analyze w 10 ownership true").partition("ownership ")[2].split()]
     first = infos(gtp.ok("kata-analyze w 10"))[0]
-    assert float(first["scoreLead"]) == pytest.approx(-Ownership.after(white, lines[:1], 200).score, abs=0.001)
+    assert float(first["scoreLead"]) == pytest.approx(-Ownership.after(white, lines).score, abs=0.001)
     assert told == pytest.approx(-Ownership.after(white, lines).map[::-1].ravel(), abs=0.001)  # White's view
+
+
+class Scorer(Thinker):
+    """Knows the score of its first two moves."""
+
+    def scores(self, game: Game) -> dict[int, float]:
+        first, second = game.legal_moves()[:2]
+        return {first: 2.5, second: -1.25}
+
+
+def test_scores_are_those_of_the_search() -> None:
+    """The position has the score of its best move, as it has its chance; a move without one has it, too."""
+    gtp = Controller(Scorer())
+    for color, sign in (("b", 1), ("w", -1)):
+        answer = gtp.ok(f"kata-analyze {color} 10 rootInfo true")
+        moves, _, root = answer.partition(" rootInfo ")
+        assert [float(info["scoreLead"]) for info in infos(moves)] == [sign * 2.5, sign * -1.25, sign * 2.5]
+        assert [float(info["scoreMean"]) for info in infos(moves)] == [sign * 2.5, sign * -1.25, sign * 2.5]
+        assert f"scoreLead {sign * 2.5:.3f}" in root
 
 
 @pytest.mark.parametrize("args", ["x", "b x", "b ownership maybe", "interval", "b maxmoves"])
@@ -90,128 +227,6 @@ def test_a_search_chooses_and_does_not_play() -> None:
     assert answer.endswith("play A1\n\n")
     assert "ownership" in answer
     assert gtp.game.moves == []
-
-
-# --- the analysis protocol ---
-
-
-class Counter(Thinker):
-    """Ponders until it is stopped, ten visits a step."""
-
-    def ponder(self, game: Game, stop) -> None:  # noqa: ARG002
-        self.steps = 0
-        while not stop():
-            self.steps += 1
-
-    def candidates(self, game: Game) -> list[Candidate]:
-        p, q = game.legal_moves()[:2]
-        return [Candidate(p, 0.7, 10 * self.steps, [p, q]), Candidate(q, 0.4, 1, [q])] if self.steps else []
-
-
-def answers(*questions: dict | str) -> list[dict]:
-    said: list[str] = []
-    lines = [question if isinstance(question, str) else json.dumps(question) for question in questions]
-    AnalysisEngine(lambda _: Counter(), said.append).run(lines)
-    return [json.loads(line) for line in said]
-
-
-QUESTION = {
-    "id": "a", "rules": "chinese", "komi": 0.5, "boardXSize": SIZE, "boardYSize": SIZE, "maxVisits": 50,
-    "moves": [["B", "C3"], ["W", "D4"]], "includeOwnership": True, "includePolicy": True,
-}  # fmt: skip
-
-
-def test_a_question_is_answered() -> None:
-    (answer,) = answers(QUESTION)
-    assert (answer["id"], answer["isDuringSearch"], answer["turnNumber"]) == ("a", False, 2)
-    assert [info["move"] for info in answer["moveInfos"]] == ["A1", "B1"]
-    assert answer["moveInfos"][0]["pv"] == ["A1", "B1"]
-    assert answer["rootInfo"]["visits"] >= 50
-    assert answer["rootInfo"]["winrate"] == pytest.approx(0.7)
-    assert (len(answer["ownership"]), len(answer["policy"])) == (25, 26)
-    assert answer["policy"][12] == -1  # C3, where a stone is
-    assert sum(answer["ownership"]) - 0.5 == pytest.approx(answer["rootInfo"]["scoreLead"], abs=0.1)
-
-
-def test_several_turns_views_and_actions() -> None:
-    side = {
-        **QUESTION,
-        "id": "b",
-        "analyzeTurns": [1, 2],
-        "overrideSettings": {"reportAnalysisWinratesAs": "SIDETOMOVE"},
-    }
-    odd = [{"id": "x", "action": "bogus"}, {"id": "y", "action": []}, "{", {"komi": 1}]
-    found = answers(side, {"id": "v", "action": "query_version"}, *odd)
-    by_turn = {answer["turnNumber"]: answer for answer in found if "turnNumber" in answer}
-    assert by_turn[1]["rootInfo"]["winrate"] == pytest.approx(0.3)  # White's
-    assert by_turn[2]["rootInfo"]["winrate"] == pytest.approx(0.7)
-    assert any(answer.get("version") for answer in found)
-    assert sum("error" in answer for answer in found) == 4
-
-
-@pytest.mark.parametrize("priority", [None, "high", float("inf")])
-def test_a_bad_priority_is_no_end(priority: object) -> None:
-    bad, good = answers({**QUESTION, "priority": priority, "id": "x"}, {**QUESTION, "priority": 3})
-    assert bad == {"id": "x", "error": "priority: expected an integer"}
-    assert good["id"] == "a"
-
-
-def test_lines_that_cannot_be_read_on_are_an_end() -> None:
-    def lines() -> Iterator[str]:
-        yield json.dumps(QUESTION)
-        raise SystemExit  # which a thread does not print
-
-    said: list[str] = []
-    AnalysisEngine(lambda _: Counter(), said.append).run(lines())
-    assert len(said) == 1
-
-
-def test_all_questions_can_be_stopped() -> None:
-    endless = [{**QUESTION, "id": name, "maxVisits": 10**9} for name in "ab"]
-    found = answers(*endless, {"id": "t", "action": "terminate_all"})
-    assert sorted(answer["id"] for answer in found) == ["a", "b", "t"]
-
-
-def test_the_cache_can_be_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
-    forgotten: list[bool] = []
-    monkeypatch.setattr(Counter, "new_game", lambda _: forgotten.append(True))
-    said: list[dict] = []
-    asked = AnalysisEngine(lambda _: Counter(), lambda line: said.append(json.loads(line)))
-    asked.run([json.dumps(QUESTION)])
-    before = len(forgotten)
-    asked.run([json.dumps({"id": "c", "action": "clear_cache"})])
-    assert len(forgotten) == before + 1
-    assert said[-1] == {"id": "c", "action": "clear_cache"}
-    assert answers({"id": "m", "action": "query_models"})[0]["models"] == []
-
-
-def test_a_question_that_is_stopped_is_answered_with_what_there_is() -> None:
-    (stop, answer) = sorted(
-        answers({"id": "t", "action": "terminate", "terminateId": "a"}, {**QUESTION, "maxVisits": 10**9}),
-        key=lambda answer: answer["id"],
-        reverse=True,
-    )
-    assert (stop["action"], answer["id"]) == ("terminate", "a")
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        ({"rules": "japanese"}, "expected area scoring"),
-        ({"boardYSize": 7}, "expected a square board"),
-        ({"moves": [["B", "C3"], ["W", "C3"]]}, "Illegal move 2: occupied"),
-        ({"moves": [["B", "pass"], ["W", "pass"]]}, "the game is over"),
-        ({"komi": "x"}, "komi"),
-    ],
-)
-def test_impossible_questions(change: dict, why: str) -> None:
-    (answer,) = answers({**QUESTION, **change})
-    assert why in answer["error"]
-
-
-def test_stones_and_the_first_player_of_a_question() -> None:
-    game = game_of({**QUESTION, "moves": [], "initialStones": [["B", "A1"]], "initialPlayer": "W"})
-    assert (game.to_play, len(game.setup)) == (2, 1)
 
 
 # --- ownership after lines ---

@@ -28,6 +28,9 @@ def test_without_the_token_nothing_is_answered(client, path, given):
     answer = client.get(path, headers=given)
     assert answer.status_code == 403
     assert "token" in answer.json()["error"]
+    page = client.get("/", headers={"accept": "text/html"})
+    assert (page.status_code, page.headers["content-type"]) == (403, "text/html; charset=utf-8")
+    assert "rlgo web" in page.text
 
 
 @pytest.mark.parametrize("token", ["", "x", TOKEN + "x", TOKEN[:-1], "ä", "%00"])

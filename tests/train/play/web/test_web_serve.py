@@ -18,6 +18,7 @@ from websockets.sync.client import connect
 from rlgo.base.errors import RlgoError
 from train.cli.main import main
 from train.play.web.options import Limits, Options
+from train.play.web.server.guard import kept_token
 from train.play.web.server.serve import in_background, serve
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -108,3 +109,16 @@ def test_a_signal_ends_everything(number):
             assert process.wait(60) == 128 + number
         rest = process.stderr.read()
         assert "Traceback" not in rest, rest
+
+
+def test_a_token_is_kept_in_a_file_that_others_cannot_read(tmp_path):
+    file = tmp_path / "token"
+    token = kept_token(file)
+    assert len(token) >= 32
+    assert file.stat().st_mode & 0o77 == 0
+    assert kept_token(file) == token
+    file.write_text("abc\n")
+    with pytest.raises(RlgoError, match="expected a token"):
+        kept_token(file)
+    with pytest.raises(RlgoError, match="cannot be written"):
+        kept_token(tmp_path / "missing" / "token")

@@ -66,7 +66,8 @@ def test_the_memory_of_trees_is_bounded_by_default(specs):
 
 
 def test_a_page_may_choose_a_strength(specs):
-    assert specs.check("rlgo,strength=9", 9).values == {"simulations": 3_000, "network": "none", "memory_mb": 64}
+    assert specs.check("rlgo,strength=9", 9).values == {"strength": 9, "memory_mb": 64}
+    assert specs.make("rlgo,strength=9", 9).resources.memory_mb == 64
     with pytest.raises(RlgoError, match="strength cannot be combined with seconds"):
         specs.check("rlgo,strength=9,seconds=2", 9)
 

@@ -63,7 +63,7 @@ def test_ten_messages_a_second():
     message = json.loads(sent[0])
     check_fields("Search", message)
     assert (message["role"], message["number"], message["moves"]) == ("a", 7, ["A1", "B1"])
-    assert message["columns"] == {"value": [0.1235, None], "visits": [1, 0]}
+    assert message["columns"] == {"value": [0.1235, None], "visits": [1, 0], "chance": [0.1235, None]}
     assert message["lines"] == {"A1": ["A1", "B1"]}
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.files import make_folder, write_atomically
+from rlgo.base.files import make_folder
 from rlgo.base.resources import checkpoints_dir
 from rlgo.features.weights import Weights, load_weights, shipped_weights
 from rlgo.go.sgf import read_sgf
+from rlgo.go.sgf_files import save_sgf
 from train.players.loading import loaded
 
 _MOST_FILES = 1_000  # listed of a folder
@@ -141,6 +142,6 @@ class Records:
         read_sgf(record)  # so that every saved record can be read again
         try:
             make_folder(path.parent)
-            write_atomically(path, record)
+            save_sgf(path, record)
         except RlgoError:  # which names the folder, too
             raise RlgoError(f"file {name!r}: cannot be written") from None

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rlgo.base.checks import choices_of, not_none, types_of
 from train.play.web.access.specs import WEIGHT_KEYS
 from train.players.keys import PLAYERS
-from train.players.levels import LEVELS
+from train.players.levels import STRENGTHS
 from train.players.listing import KeyRow, players_table
 from train.settings import spelled
 
@@ -24,7 +24,7 @@ class Slider(NamedTuple):
 
 
 SLIDERS: dict[str, Slider] = {
-    "strength": Slider(min(LEVELS), max(LEVELS)),
+    "strength": Slider(min(STRENGTHS), max(STRENGTHS)),
     "simulations": Slider(100, 100_000, True),
     "seconds": Slider(0, 60),
     "c": Slider(0, 2),

@@ -28,6 +28,7 @@ Komi = Annotated[float, Field(ge=-1_000, le=1_000)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
 Top = Annotated[int, Field(ge=0, le=2_000)]
 Moves = Annotated[list[tuple[Color, Vertex]], Field(max_length=MOST_MOVES)]
+MarkName = Literal["TR", "SQ", "MA", "CR", "LB", "LN", "AR"]
 HUMAN = "human"
 
 
@@ -76,6 +77,8 @@ class New(Request, Position):
     timed: Literal["engines", "both"] = "engines"  # whose clocks run: humans', too, or not
     paused: bool = False
     sgf: str | None = Field(None, max_length=1_000_000)  # a record that has the moves, and more
+    game: int = Field(0, ge=0, le=MOST_MOVES)  # its place in the record's file
+    node: int | None = Field(None, ge=0, le=1_000_000)  # of the record: one that the line goes through
     is_own: bool | None = None  # whether its game began here; by default, if it names no players
 
 
@@ -131,6 +134,7 @@ class Load(Request):
     type: Literal["load"]
     sgf: str | None = Field(None, max_length=1_000_000)
     file: FileName | None = None
+    game: int | None = Field(None, ge=0, le=MOST_MOVES)  # its place; without one, a file of several is only listed
 
 
 class Save(Request):
@@ -145,6 +149,13 @@ class Branch(Request):
 
     type: Literal["branch"]
     index: int | None = Field(None, ge=0, le=MOST_MOVES)  # in `variations`; null: the main line
+
+
+class Show(Request):
+    """Show the position of one of the record's nodes."""
+
+    type: Literal["show"]
+    index: int = Field(ge=0, le=1_000_000)  # in the ``tree`` message
 
 
 class Remove(Request):
@@ -169,12 +180,20 @@ class Comment(Request):
     text: str = Field(max_length=100_000)
 
 
+class Marks(Request):
+    """Replace marks of the position shown."""
+
+    type: Literal["marks"]
+    marks: dict[MarkName, list[Annotated[str, Field(pattern="^[a-s]{2}(:.{1,20})?$")]]]
+
+
 class Review(Request):
-    """Analyse all positions of the line shown, in the background."""
+    """Analyse the positions of the line shown, in the background."""
 
     type: Literal["review"]
     player: PlayerSpec | None = None  # by default the server's player
     seconds: Seconds | None = None  # for each position
+    first: int = Field(0, ge=0, le=MOST_MOVES)  # the position to begin with; earlier ones keep what is known
 
 
 class ShowOwnership(Request):
@@ -189,7 +208,7 @@ class Search(Request):
 
     type: Literal["search"]
     role: LookRole = "analysis"
-    player: PlayerSpec | None = None  # by default the server's player
+    player: PlayerSpec | None = None  # by default the server's; an analysis is not by a level, but the strongest
     seconds: Seconds | None = None
 
 
@@ -216,8 +235,8 @@ class Frame(Request):
 
 
 AnyRequest = (
-    New | Seats | Play | Command | Score | Undo | Goto | Load | Save | Branch | Remove | Name | Comment | Review
-    | ShowOwnership | Search | Stop | Frames | Frame
+    New | Seats | Play | Command | Score | Undo | Goto | Load | Save | Branch | Show | Remove | Name | Comment | Marks
+    | Review | ShowOwnership | Search | Stop | Frames | Frame
 )  # fmt: skip
 REQUESTS: TypeAdapter[AnyRequest] = TypeAdapter(Annotated[AnyRequest, Field(discriminator="type")])
 

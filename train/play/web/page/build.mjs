@@ -20,7 +20,7 @@ await build({
   format: "esm",
   target: "es2022",
 });
-for (const name of ["index.html", "icon.svg"]) copyFileSync(`src/${name}`, `${TARGET}/${name}`);
+for (const name of ["index.html", "refused.html", "icon.svg"]) copyFileSync(`src/${name}`, `${TARGET}/${name}`);
 const licences = BUNDLED.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8")}`);
 writeFileSync(`${TARGET}/licences.txt`, licences.join("\n"));
 writeFileSync(`${TARGET}/sources.sha256`, `${digest()}\n`);

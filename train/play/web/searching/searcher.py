@@ -7,6 +7,7 @@ search ends between two slices, and whose result is dropped.
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from rlgo.go.game import Game
 from rlgo.play.notes import print_bug
 from rlgo.play.player import Player
 from rlgo.play.session import GameSession
+from train.play.curve import opinion_of
 from train.play.web.access.specs import Specs
 from train.play.web.options import Limits
 from train.play.web.searching.threads import Workers
@@ -50,7 +52,9 @@ class Job:
     spec: str
     game: Game  # the position; it must not change
     number: int  # number of the search within its tab
+    played: int | None = None  # for a review: the move played there, which is compared with the best
     plays: bool = False  # whether to play a move on the clock, rather than analyse
+    resigns: bool = False  # whether to give up a lost game
     seconds: float | None = None  # limit of the search
     game_number: int = 0  # a player forgets the last game when it changes
     time_settings: TimeSettings | None = None  # of the game
@@ -178,17 +182,22 @@ class Searcher:
         watch.is_on, watch.so_far = self.role != "review", self._listener.so_far
         self.last = watch
         self._listener.state_changed("searching")
-        session.stop = self._stop_of(job, watch)
-        move = session.genmove() if job.plays else session.suggest()
+        session.stop, session.resigns, more = self._stop_of(job, watch), job.resigns, {}
+        if self.role == "review":
+            session.player.limit = self._seconds_of(job)
+            opinion = opinion_of(session.game, session.player, job.played)
+            move, more = opinion.best, {"opinion": opinion._asdict()}
+        else:
+            move = session.genmove() if job.plays else session.suggest()
         if job.is_cancelled:
             return
-        self._listener.send(json.dumps(watch.finish(move)), None)
+        self._listener.send(json.dumps({**watch.finish(move), **more}), None)
         self._listener.done(job, move)
 
     def _stop_of(self, job: Job, watch: Watch) -> Callable[[], bool]:
         """Return the function that stops the search; it is called between two slices."""
-        most = self._shared.limits.seconds
-        ends = time.monotonic() + min(most, job.seconds or most)
+        most = self._shared.limits.seconds if self.role == "review" else self._seconds_of(job)
+        ends = time.monotonic() + most  # a review keeps to its seconds by itself
 
         def stop() -> bool:
             if job.is_ended or time.monotonic() >= ends:
@@ -197,6 +206,9 @@ class Searcher:
             return job.is_ended
 
         return stop
+
+    def _seconds_of(self, job: Job) -> float:
+        return min(self._shared.limits.seconds, job.seconds or math.inf)
 
     def _send_frame(self, text: str) -> None:
         self._listener.send(text, f"search {self.role}")

@@ -34,7 +34,7 @@ class Frame(NamedTuple):
 
     statistics: SearchStatistics
     seconds: float
-    chance: float | None = None  # of Black, by the best move (`Player.chance`)
+    score: float | None = None  # Black's points by the best move (`Player.scores`)
 
 
 class Subject(NamedTuple):
@@ -82,7 +82,7 @@ class Watch:
         statistics = self._player.statistics(self.subject.game)
         seconds = now - self._began
         if statistics is not None and statistics.moves:
-            frame = Frame(_compact(statistics), seconds, self._chance(statistics))
+            frame = self._frame(statistics, seconds)
             self._keep(frame)
             if seconds - self._sent >= SEND_SECONDS:
                 self._sent = seconds
@@ -96,19 +96,24 @@ class Watch:
     def finish(self, move: int) -> dict[str, Any]:
         """Take the last frame; return its message, with the move that was chosen."""
         statistics = self._player.statistics(self.subject.game) or SearchStatistics("values", [], {}, [])
-        frame = Frame(_compact(statistics), self._clock() - self._began, self._chance(statistics))
+        frame = self._frame(statistics, self._clock() - self._began)
         self.frames.append(frame)
         if self.so_far is not None:
             self.so_far(self.subject.game, self._player)
         chosen = name_of_move(move, self.subject.game.size)
         return {**describe(self.subject, frame), "final": True, "chosen": chosen, "report": self._player.report()}
 
-    def _chance(self, statistics: SearchStatistics) -> float | None:
-        """Return the chance that Black wins after the best move; None if it has no value."""
-        column = statistics.columns.get("searched", statistics.columns.get("value", np.zeros(0)))
-        if not len(column) or not np.isfinite(column[0]):
-            return None
-        return round(self._player.chance(float(column[0]), self.subject.game), _DIGITS)
+    def _frame(self, statistics: SearchStatistics, seconds: float) -> Frame:
+        """Return a compact frame: the chance that Black wins after each move, and its points after the best one."""
+        game, player = self.subject.game, self._player
+        columns = {name: column.astype(np.float32) for name, column in statistics.columns.items()}
+        values = columns.get("searched", columns.get("value", np.zeros(0)))
+        chances = [player.chance(float(v), game) if np.isfinite(v) else np.nan for v in values]
+        columns["chance"] = np.array(chances, np.float32)
+        lines = [line[:_LINE_MOVES] for line in statistics.lines[:_LINES]]
+        score = player.scores(game).get(statistics.moves[0]) if statistics.moves else None
+        compact = statistics._replace(columns=columns, lines=lines)
+        return Frame(compact, seconds, None if score is None else round(score, 1))
 
     def _keep(self, frame: Frame) -> None:
         """Keep a frame, unless the last one is too recent for a search of this length."""
@@ -120,16 +125,11 @@ class Watch:
             self._every *= 2
 
 
-def _compact(statistics: SearchStatistics) -> SearchStatistics:
-    """Copy statistics compactly: hundreds of copies are kept."""
-    columns = {name: column.astype(np.float32) for name, column in statistics.columns.items()}
-    return statistics._replace(columns=columns, lines=[line[:_LINE_MOVES] for line in statistics.lines[:_LINES]])
-
-
 def describe(subject: Subject, frame: Frame) -> dict[str, Any]:
     """Return a frame as a ``search`` message."""
     game, statistics = subject.game, frame.statistics
     size = game.size
+    columns = {name: _numbers(column, name in _COUNTS) for name, column in statistics.columns.items()}
     return {
         "type": "search",
         "role": subject.role,
@@ -142,7 +142,8 @@ def describe(subject: Subject, frame: Frame) -> dict[str, Any]:
         "kind": statistics.kind,
         "unit": statistics.unit,
         "count": statistics.done,
-        "chance": frame.chance,
+        "chance": next(iter(columns["chance"]), None),  # after the best move
+        "score": frame.score,
         "seconds": round(frame.seconds, 4),
         "per_second": round(statistics.done / max(frame.seconds, 1e-3), 1),
         "depth": statistics.depth,
@@ -150,7 +151,7 @@ def describe(subject: Subject, frame: Frame) -> dict[str, Any]:
         "bytes": statistics.n_bytes,
         "report": [],
         "moves": vertices_of(statistics.moves, size),
-        "columns": {name: _numbers(column, name in _COUNTS) for name, column in statistics.columns.items()},
+        "columns": columns,
         "lines": {name_of_move(line[0], size): vertices_of(line, size) for line in statistics.lines if line},
         "depths": [_describe_depth(result, size) for result in statistics.depths],
     }
@@ -177,15 +178,11 @@ def _numbers(column: np.ndarray, is_count: bool) -> list[float | int | None]:
 
 
 def describe_curve(frames: list[Frame], size: int) -> list[dict[str, Any]]:
-    """Return the value of the moves that are best in the end, at each frame, for the curve and the slider."""
+    """Return Black's chance after the moves that are best in the end, at each frame, for the curve and the slider."""
     best = frames[-1].statistics.moves[:_BEST] if frames else []
     curve = []
     for statistics, seconds, _ in frames:
-        values = (
-            dict(zip(statistics.moves, _numbers(statistics.columns["value"], False), strict=True))
-            if statistics.moves
-            else {}
-        )
+        values = dict(zip(statistics.moves, _numbers(statistics.columns["chance"], False), strict=True))
         of_best = [[move, values.get(p)] for move, p in zip(vertices_of(best, size), best, strict=True)]
         curve.append({"count": statistics.done, "seconds": round(seconds, _DIGITS), "best": of_best})
     return curve

@@ -8,18 +8,26 @@ name in the headers. So both are checked first.
 from __future__ import annotations
 
 import hmac
+import html
 import ipaddress
+import os
+import re
 import secrets
 import socket
+from pathlib import Path
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import cookie_parser
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rlgo.base.errors import RlgoError
+
 STATIC = "/static/"
+_REFUSED = Path(__file__).parents[1] / "static" / "refused.html"
+_TOKEN = re.compile(r"[\w-]{32,}", re.ASCII)
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _FORBIDDEN = 1008  # WebSocket close code: policy violation
 
@@ -40,6 +48,24 @@ HEADERS = {
 def new_token() -> str:
     """Return a new token: 32 random bytes, as text for URLs."""
     return secrets.token_urlsafe(32)
+
+
+def kept_token(file: Path) -> str:
+    """Return the token in a file, which gets a new one if it does not exist. RlgoError if it holds something else."""
+    try:
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as new:
+            new.write(f"{new_token()}\n")
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise RlgoError(f"{file}: cannot be written: {error.strerror}") from None
+    try:
+        text = file.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    if not _TOKEN.fullmatch(text):
+        raise RlgoError(f"{file}: expected a token, 32 or more letters, digits, - and _; without the file, one is made")
+    return text
 
 
 class Guard:
@@ -107,16 +133,16 @@ class Guard:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if not self._is_our_name(_without_port(host)):
-            return _forbidden(f"Host {host!r}: expected this server's own name or address")
+            return _forbidden(headers, f"Host {host!r}: expected this server's own name or address")
         origin = headers.get("origin")
         if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
-            return _forbidden(f"Origin {origin!r}: expected this server")
+            return _forbidden(headers, f"Origin {origin!r}: expected this server")
         if scope["path"].startswith(STATIC):
             return None
         in_url = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         in_cookie = cookie_parser(headers.get("cookie", "")).get(cookie_name(host), "")
         if not any(self._is_token(given) for given in (in_url, in_cookie)):
-            return _forbidden("the token is missing or wrong: open the address that rlgo web printed")
+            return _forbidden(headers, "the token is missing or wrong: open the address that rlgo web printed")
         if in_url and scope["path"] == "/" and scope["type"] == "http":
             answer = RedirectResponse("/", 303)  # so that the token does not stay in the address bar
             if self._is_token(in_url):  # not if it comes from an old bookmark, and only the cookie is right
@@ -136,7 +162,10 @@ class Guard:
         return name.lower() == socket.gethostname().lower() or _is_address(name)
 
 
-def _forbidden(why: str) -> Response:
+def _forbidden(headers: Headers, why: str) -> Response:
+    """Return why a request is refused: a page for people, JSON for programs."""
+    if "text/html" in headers.get("accept", ""):
+        return HTMLResponse(_REFUSED.read_text("utf-8").replace("{why}", html.escape(why)), 403)
     return JSONResponse({"error": why}, 403)
 
 

@@ -12,6 +12,7 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge, Le
@@ -30,7 +31,7 @@ from train.console import message
 from train.play.web.options import Options
 from train.play.web.server.app import create_app
 from train.play.web.server.endpoints import RunSource
-from train.play.web.server.guard import new_token
+from train.play.web.server.guard import kept_token, new_token
 from train.process import StopRequest
 
 PORT = 8000
@@ -46,7 +47,14 @@ class _Server(uvicorn.Server):
         yield
 
 
-def serve(options: Options, port: int | None, *, runs: RunSource | None = None, opens_browser: bool = True) -> None:
+def serve(
+    options: Options,
+    port: int | None,
+    *,
+    runs: RunSource | None = None,
+    token_file: Path | None = None,
+    opens_browser: bool = True,
+) -> None:
     """Print the page's address, and serve it until Ctrl-C, which becomes a KeyboardInterrupt.
 
     Parameters
@@ -54,6 +62,7 @@ def serve(options: Options, port: int | None, *, runs: RunSource | None = None, 
     options : see `Options`
     port : 0 for any free one; None for PORT, or any free one if that is in use
     runs : the training runs to show, if any
+    token_file : keeps the token, so that pages connect again after a restart; None: a new token
     opens_browser : open the page in the default browser
 
     Raises
@@ -61,7 +70,8 @@ def serve(options: Options, port: int | None, *, runs: RunSource | None = None, 
     RlgoError : if the address cannot be used, and as `create_app` does.
     """
     with _listen(options.host, port) as listening:
-        server, url = _make_server(options, listening, runs)
+        token = new_token() if token_file is None else kept_token(token_file)
+        server, url = _make_server(options, listening, runs, token)
 
         def end(_: int) -> None:
             server.should_exit = True
@@ -79,7 +89,7 @@ def serve(options: Options, port: int | None, *, runs: RunSource | None = None, 
 def in_background(options: Options) -> Iterator[str]:
     """Serve in a thread, at any free port; yields the address of the WebSocket, token included."""
     with _listen(options.host, 0) as listening:
-        server, url = _make_server(options, listening, None)
+        server, url = _make_server(options, listening, None, new_token())
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
         thread.start()
         try:
@@ -89,9 +99,8 @@ def in_background(options: Options) -> Iterator[str]:
             thread.join()
 
 
-def _make_server(options: Options, listening: socket.socket, runs: RunSource | None) -> tuple[_Server, str]:
+def _make_server(options: Options, listening: socket.socket, runs: RunSource | None, token: str) -> tuple[_Server, str]:
     """Return a server for a socket, and the address of its page."""
-    token = new_token()
     config = uvicorn.Config(
         create_app(options, token, runs),
         ws="websockets-sansio",

@@ -39,6 +39,7 @@ class TabGame:
     ----------
     game : the game along the record's line
     at : moves of the position shown
+    is_helped : whether an engine has moved for a human: the result says nothing about a level of strength
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class TabGame:
         paused: bool = False,
     ) -> None:
         self.record, self.game, self.at = record, record.game, len(record.game.moves)
-        self.seats, self.paused = dict(seats), paused
+        self.seats, self.paused, self.is_helped = dict(seats), paused, False
         self.time_settings, self._timed = time_settings, timed
         self._changing, self._end = changing, end
         self._times = HumanTimes(time_settings if timed == "both" else None, lost_on_time)
@@ -135,24 +136,32 @@ class TabGame:
 
     def branch(self, index: int | None) -> None:
         """Go along one of the moves that follow the position shown; None: back to the main line."""
-        before, moves = self.record.game.moves, self.game.moves[: self.at]
-        self._changing()
-        self.record.choose(self.at, index)
-        self._follow_record(before)
-        common = next((i for i, (a, b) in enumerate(zip(moves, self.game.moves, strict=False)) if a != b), len(moves))
-        self.at = min(self.at + 1 if index is not None else common, len(self.game.moves))
+        moves = self.game.moves[: self.at]
+        self._change_line(lambda: self.record.choose(self.at, index))
+        if index is None:
+            pairs = enumerate(zip(moves, self.game.moves, strict=False))
+            self.at = next((i for i, (a, b) in pairs if a != b), min(len(moves), len(self.game.moves)))
+
+    def show(self, index: int) -> None:
+        """Show the position of one of the record's nodes."""
+        self._change_line(lambda: self.record.show(index))
 
     def remove(self, index: int) -> None:
         """Remove one of the moves that follow the position shown, with all that follows it."""
-        self._changing()
-        self.record.remove(self.at, index)
-        self._follow_record(self.game.moves)
-        self.at = min(self.at, len(self.game.moves))
+        self._change_line(lambda: self.record.remove(self.at, index))
 
-    def _follow_record(self, before: list[tuple[int, int]]) -> None:
-        """Let the game be that of the record's line; engines wait if it is another one."""
-        if self.record.game.moves != before or self.game.resigned:
-            self.game, self.paused = self.record.game, True
+    def _change_line(self, change: Callable[[], int | None]) -> None:
+        """Change the record's line, and go along it; engines wait if its game is another one.
+
+        change : returns the moves of the position to show; None: as many as now, if there are
+        """
+        before = self.record.game
+        self._changing()
+        at = change()
+        game = self.record.game
+        if (game.setup, game.moves) != (before.setup, before.moves) or self.game.resigned:
+            self.game, self.paused = game, True
+        self.at = min(self.at if at is None else at, len(self.game.moves))
 
     def save(self) -> bytes:
         """Return the record; that of a game played here names its players and its result."""
@@ -207,9 +216,12 @@ class TabGame:
             "time": None if self.time_settings is None else str(self.time_settings),
             "timed": self._timed,
             "paused": self.paused,
+            "is_helped": self.is_helped,
             "is_own": record.is_own,
+            "lost": record.lost,
             "info": {} if record.is_own else record.info(),
             "comment": record.comment(self.at),
+            "marks": record.marks(self.at),
             "variations": [
                 {
                     "move": None if v.move is None else [NAMES[v.move[0]], to_vertex(v.move[1], game.size)],
@@ -219,7 +231,6 @@ class TabGame:
                 }
                 for v in record.variations(self.at)
             ],
-            "branches": record.branches(),
             "is_main": record.is_main(),
         }
 

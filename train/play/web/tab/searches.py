@@ -29,6 +29,10 @@ class Searches:
     send : takes messages, as JSON, and their keys
     done, so_far : see `Listener`; `so_far` is for searches of the game and for analyses
     reviewed : takes the messages of reviews instead of `send`
+
+    Attributes
+    ----------
+    n : searches so far
     """
 
     def __init__(
@@ -42,7 +46,7 @@ class Searches:
         self._shared, self._send, self._done, self._so_far, self._reviewed = shared, send, done, so_far, reviewed
         self._searchers: dict[str, Searcher] = {}
         self._states: dict[str, tuple[str, str]] = {}  # role and state of each of them
-        self._n = 0  # searches so far
+        self.n = 0  # searches so far
 
     def start(self, key: str, spec: str, game: Game, **settings: Any) -> None:
         """Begin a search; an earlier one of the same key is cancelled. `Job` explains the settings."""
@@ -93,8 +97,8 @@ class Searches:
         self._searchers = {}
 
     def _job(self, spec: str, game: Game, **settings: Any) -> Job:
-        self._n += 1
-        return Job(spec, game, self._n, **settings)
+        self.n += 1
+        return Job(spec, game, self.n, **settings)
 
     def _searcher(self, key: str) -> Searcher:
         """Return the searcher of a key; those of both colours have the role "game"."""

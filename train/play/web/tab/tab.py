@@ -22,9 +22,11 @@ from rlgo.base.settings import MAX_SIZE, MIN_SIZE
 from rlgo.go.board import BLACK, WHITE
 from rlgo.go.clock import parse_time
 from rlgo.go.game import Game
+from rlgo.go.sgf import read_sgf_records, record_note
 from rlgo.play.ending import Endings, count
 from rlgo.play.ownership import Ownership
 from rlgo.play.player import RESIGN, Player
+from train.play.curve import Opinion
 from train.play.record import Record
 from train.play.web.access.files import Records
 from train.play.web.messages import requests as ask
@@ -36,9 +38,11 @@ from train.play.web.tab.game import TabGame
 from train.play.web.tab.review import Review, describe_review
 from train.play.web.tab.searches import Searches, Send
 from train.players.networks import make_judge
+from train.players.spec import strongest
 
 Answer = dict[str, Any]
 _OWNERSHIP_LINES = 8  # of a running search: after these, points are played out
+_TITLE = ("PB", "PW", "RE", "DT", "EV", "GN")  # by which people tell games of a file apart
 _PACE_SECONDS = 0.2  # between two moves of engines that play each other, so that you can follow
 
 
@@ -67,6 +71,7 @@ class Tab:
         self._komi = options.komi  # of records that state none
         self._shows_ownership = False
         self._review: Review | None = None
+        self._reviews: dict[tuple[tuple[int, int], ...], Review] = {}  # the last one of each line of the game
         self._games = 0  # how many there have been
         self._moved = 0.0  # when the game last changed
         self._handlers: dict[str, Callable[[Any], Answer | None]] = {
@@ -83,9 +88,11 @@ class Tab:
             "load": self._load,
             "save": self._save,
             "branch": lambda request: self._edit(lambda: self.game.branch(request.index)),
+            "show": lambda request: self._edit(lambda: self.game.show(request.index)),
             "remove": lambda request: self._edit(lambda: self.game.remove(request.index)),
             "name": self._name,
             "comment": self._comment,
+            "marks": lambda request: self._edit(lambda: self.game.record.set_marks(self.game.at, request.marks)),
             "review": self._begin_review,
             "ownership": self._show_ownership,
             "search": self._search,
@@ -95,7 +102,7 @@ class Tab:
         }
 
     def open(self) -> None:
-        """Greet the tab, begin its first game, and make the engine in advance."""
+        """Greet the tab, and begin its first game."""
         options = self._options
         hello = {
             "type": "hello",
@@ -112,7 +119,7 @@ class Tab:
         self._send(json.dumps({"type": "state", "role": "game", "doing": "preparing"}), None)  # the rules may compile
         with self._lock:
             self._begin(Record.of(Game(options.size, options.komi), is_own=True), {BLACK: HUMAN, WHITE: options.player})
-            self._searches.prepare("white", options.player, self.game.game, game_number=self._games)
+        self._send(json.dumps({"type": "state", "role": "game", "doing": "idle"}), None)
 
     def handle(self, request: ask.AnyRequest) -> Answer:
         """Answer a request. RlgoError if that is impossible; then nothing has changed."""
@@ -135,6 +142,7 @@ class Tab:
         if self._games:
             self.game.stop_clocks()
         self._games += 1
+        self._reviews = {}
         self.game = TabGame(record, seats, self._end_review, self._lose_on_time, self._end, **settings)
         self._edited()
 
@@ -147,23 +155,32 @@ class Tab:
         if request.sgf is None:
             record = Record.of(game, is_own=True)
         else:
-            record = Record.read(_as_utf8(request.sgf), game.komi)
+            record = Record.read(_as_utf8(request.sgf), game.komi, request.game)
+            if request.node is not None:
+                record.show(request.node)
             record.go_along(game.moves)
             names_players = bool(record.info().keys() & {"PB", "PW"})
             record.is_own = not names_players if request.is_own is None else request.is_own
         seats = {BLACK: black, WHITE: white}
         self._begin(record, seats, time_settings=settings, timed=request.timed, paused=request.paused)
+        self._prepare()
 
-    def _load(self, request: ask.Load) -> None:
+    def _load(self, request: ask.Load) -> Answer | None:
         if (request.sgf is None) == (request.file is None):
             raise RlgoError("load: expected either sgf or file")
         if request.sgf is not None:
             data = _as_utf8(request.sgf)
         else:
             data = self._records.read(str(request.file), self._options.limits.message_bytes)
-        record = Record.read(data, self._komi)
+        if request.game is None and len(games := list(read_sgf_records(data))) > 1:
+            return {"type": "games", "games": [[game.text(name) or "" for name in _TITLE] for game in games]}
+        record = Record.read(data, self._komi, request.game or 0)
         seats = {c: spec if self._plays(spec, record.game) else HUMAN for c, spec in self.game.seats.items()}
         self._begin(record, seats, paused=True)
+        lost = f"only the moves will be saved, since the file has {record.lost}" if record.lost else ""
+        if notes := "; ".join(filter(None, [record_note(record.game), lost])):
+            self._send(json.dumps({"type": "error", "message": notes}), None)
+        return None
 
     def _save(self, request: ask.Save) -> Answer:
         record = self.game.save()
@@ -177,6 +194,15 @@ class Tab:
         self._check_seats(self.game.game, *seats.values())
         self.game.seats = seats
         self._changed()
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make engines that move later in advance, so that their first moves need not wait for a compiler."""
+        game = self.game
+        settings: dict[str, Any] = {"game_number": self._games, "time_settings": game.time_settings}
+        for color, seat in game.seats.items():
+            if seat != HUMAN and not (game.is_engine_turn() and color == game.game.to_play):
+                self._searches.prepare(NAMES[color], seat, game.game, **settings)
 
     def _check_seats(self, game: Game, *specs: str) -> None:
         for spec in specs:
@@ -230,6 +256,7 @@ class Tab:
         """Send the record and what is known of its positions, and what `_changed` does."""
         self._changed()
         self._send(json.dumps({"type": "record", "sgf": self.game.record.write().decode()}), "record")
+        self._send(json.dumps(self.game.record.describe_tree()), "tree")
         self._send_review()
 
     def _changed(self) -> None:
@@ -248,14 +275,15 @@ class Tab:
     # --- searches ---
 
     def _start_move(self) -> None:
-        """Let the engine of the side to play move in the position shown; on a human's seat, the server's own player."""
+        """Let the engine of the side to play move in the position shown; on a human's seat, the strongest player."""
         shown = self.game.shown()
         seat = self.game.seats[shown.to_play]
         self._searches.start(
             NAMES[shown.to_play],
-            self._options.player if seat == HUMAN else seat,
+            strongest(self._options.player) if seat == HUMAN else seat,
             shown,
             plays=True,
+            resigns=seat != HUMAN and HUMAN in self.game.seats.values(),
             game_number=self._games,
             time_settings=self.game.time_settings,
         )
@@ -266,12 +294,16 @@ class Tab:
             time.sleep(0.01)
         with self._lock:
             if job.plays and not job.is_cancelled:
+                self.game.is_helped |= self.game.seats[job.game.to_play] == HUMAN
                 self._edit(lambda: self.game.put(move))
 
     def _search(self, request: ask.Search) -> None:
         spec, shown = request.player or self._options.player, self.game.shown()
         self._shared.specs.check(spec, shown.size)
-        self._searches.start(request.role, spec, shown, seconds=request.seconds, game_number=self._games)
+        spec = strongest(spec) if request.role == "analysis" else spec
+        # What is compared begins anew each time: no side has simulations of an earlier search.
+        number = self._games if request.role == "analysis" else -self._searches.n
+        self._searches.start(request.role, spec, shown, seconds=request.seconds, game_number=number)
 
     def _stop(self, request: ask.Stop) -> None:
         if request.role in (None, "review") and self._review is not None and self._review.is_running:
@@ -283,9 +315,12 @@ class Tab:
     def _begin_review(self, request: ask.Review) -> None:
         spec = request.player or self._options.player
         self._shared.specs.check(spec, self.game.game.size)
+        spec = strongest(spec)
         self._end_review()
         settings: dict[str, Any] = {"seconds": request.seconds, "game_number": self._games}
-        self._review = Review(self.game.record, spec, partial(self._searches.start, "review", spec, **settings))
+        search = partial(self._searches.start, "review", spec, **settings)
+        self._review = Review(self.game.record, spec, search, request.first)
+        self._reviews[tuple(self._review.moves)] = self._review
         self._review.go_on()
         self._send_review()
 
@@ -299,7 +334,7 @@ class Tab:
                 self._edit(self._end_review)
             elif message["type"] == "search" and message["final"] and review is not None:
                 if message["at"] == len(review.opinions):
-                    review.take(message)
+                    review.take(Opinion(**message["opinion"]))
                 if review.is_running:
                     self._send_review()
                 else:
@@ -312,7 +347,11 @@ class Tab:
             self._review.end()
 
     def _send_review(self) -> None:
-        self._send(json.dumps(describe_review(self.game.record, self._review)), "review")
+        record, main = self.game.record, self.game.record.main()
+        told = describe_review(main, self._reviews.get(tuple(main.game.moves)))
+        if record.game.moves != main.game.moves:
+            told["variation"] = describe_review(record, self._review)
+        self._send(json.dumps(told), "review")
 
     # --- the end ---
 
@@ -336,21 +375,21 @@ class Tab:
     def _send_ownership(
         self, game: Game, owners: np.ndarray, source: str = "playouts", score: float | None = None
     ) -> None:
-        """Send who will own which point of a position, from 1, Black, to -1, and the score: theirs, unless given."""
-        score = float(owners.sum()) - game.komi if score is None else score
+        """Send who will own which point of a position, from 1, Black, to -1, and the score by a search, if known."""
         message = {"type": "ownership", "at": len(game.moves), "ownership": owners.round(2).tolist(), "source": source}
-        self._send(json.dumps({**message, "score": round(score, 1)}), "ownership")
+        self._send(json.dumps({**message, "score": score if score is None else round(score, 1)}), "ownership")
 
     def _searched_so_far(self, game: Game, player: Player) -> None:
         """Send who will own which point, by the player's network or its search. Called from the search."""
         if not self._shows_ownership or game.moves != self.game.game.moves[: self.game.at]:
             return
-        owners = player.analyses().get("owner")
+        owners, found = player.analyses().get("owner"), player.candidates(game)
+        score = player.scores(game).get(found[0].move) if found else None
         if owners is not None:
-            self._send_ownership(game, 2 * owners - 1, "network", float(player.evaluation["score"]))
+            self._send_ownership(game, 2 * owners - 1, "network", score)
             return
-        best = [(c.line, float(c.visits)) for c in player.candidates(game)[:_OWNERSHIP_LINES]]
-        self._send_ownership(game, Ownership.after(game, best).map)
+        best = [(c.line, float(c.visits)) for c in found[:_OWNERSHIP_LINES]]
+        self._send_ownership(game, Ownership.after(game, best).map, score=score)
 
 
 def _as_utf8(text: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -13,12 +14,12 @@ import pytest
 from page_tools import wait_until_ready
 
 
-@pytest.fixture(scope="session")
-def url(tmp_path_factory) -> Iterator[str]:
-    """A server of its own, with a folder for records: the URL that it prints, token included."""
+@contextlib.contextmanager
+def serving(*options: str, port: str = "0") -> Iterator[str]:
+    """A server of its own: the URL that it prints, token included."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[5])}
-    command = [sys.executable, "-m", "rlgo", "web", "--no-browser", "--port", "0", "--player", "mc_rave,sims=300"]
-    command += ["--sgf", str(tmp_path_factory.mktemp("records")), "--runs", str(tmp_path_factory.mktemp("runs"))]
+    command = [sys.executable, "-m", "rlgo", "web", "--no-browser", "--port", port, "--player", "mc_rave,sims=300"]
+    command += options
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stderr is not None
@@ -28,6 +29,20 @@ def url(tmp_path_factory) -> Iterator[str]:
             process.communicate(timeout=300)
         finally:
             process.kill()
+
+
+@pytest.fixture(scope="session")
+def url(tmp_path_factory) -> Iterator[str]:
+    """A server with a folder for records."""
+    records, runs = tmp_path_factory.mktemp("records"), tmp_path_factory.mktemp("runs")
+    with serving("--sgf", str(records), "--runs", str(runs)) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def serve():
+    """Start a server: `serving`."""
+    return serving
 
 
 @pytest.fixture

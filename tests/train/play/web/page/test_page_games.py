@@ -38,12 +38,12 @@ def test_a_strength_is_one_of_the_settings_and_replaces_others(page):
     open_advanced(dialog)
     settings, strength = dialog.get_by_label("Settings of White"), dialog.get_by_label("Level of White")
     assert strength.locator("option").count() == 12
-    settings.fill("sims=50,resign=0.1")
+    settings.fill("sims=50,seed=5")
     settings.blur()
     strength.select_option("3")
-    assert settings.input_value() == "strength=3,resign=0.1"
+    assert settings.input_value() == "strength=3,seed=5"
     strength.select_option("")
-    assert settings.input_value() == "resign=0.1"
+    assert settings.input_value() == "seed=5"
     dialog.get_by_label("White", exact=True).select_option("mc_rave")
     assert strength.count() == 0
 

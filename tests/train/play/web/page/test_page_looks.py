@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from page_tools import begin, click, show
+from page_tools import begin, click, show, wait_until
 
 VIEWS = ("play", "review", "watch", "probe", "compare", "runs")
 
@@ -32,14 +32,19 @@ _UNNAMED = """() => {
 
 
 def test_axe_finds_nothing(page):
-    """The rules of axe, in every view, light and dark; contrast is one of them."""
+    """The rules of axe, in every view and dialog, light and dark; contrast is one of them."""
     base = pytest.importorskip("axe_playwright_python.base")
     source = next(Path(base.__file__).parent.glob("axe*.js")).read_text()
+
+    def check(rules: dict, *where: str) -> None:
+        found = page.evaluate("rules => axe.run(rules)", rules)["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], where
+
     begin(page, size=9, white="human")
     click(page, "E5")
     page.keyboard.press("e")
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # nothing is half transparent
         for view in VIEWS:
             show(page, view)
             if view == "play":
@@ -47,8 +52,17 @@ def test_axe_finds_nothing(page):
                 page.get_by_role("region", name="Score").wait_for()
             page.evaluate(source)
             rules = {} if scheme == "light" else {"runOnly": ["color-contrast"]}  # nothing else depends on it
-            found = page.evaluate("rules => axe.run(rules)", rules)["violations"]
-            assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], (scheme, view)
+            check(rules, scheme, view)
+        for key, dialog in (("n", "New game"), ("?", "Keys")):
+            page.keyboard.press(key)
+            page.get_by_role("dialog", name=dialog).wait_for()
+            check(rules, scheme, dialog)
+            page.keyboard.press("Escape")
+        page.keyboard.press("p")
+        page.locator(".note", has_text="passes").wait_for()
+        click(page, "E5")
+        page.get_by_role("alert").get_by_text("illegal move").wait_for()
+        check(rules, scheme, "a pass and a message")
 
 
 def test_colours_can_be_switched(page):
@@ -77,7 +91,38 @@ def test_the_board_grows_and_another_view_begins_at_its_top(page):
     assert page.evaluate("scrollY") > 0
     page.evaluate("location.hash = 'watch'")
     page.get_by_role("main", name="Watch").wait_for()
-    page.wait_for_function("scrollY === 0")
+    wait_until(page, "scrollY === 0")
     page.evaluate("location.hash = 'play'")
     buttons = page.get_by_role("region", name="Moves").locator(".buttons button").all()
     assert len({round(button.bounding_box()["width"]) for button in buttons}) == 1
+
+
+def test_coordinates_have_one_size_and_ownership_lies_below_the_stones_and_crosses_above(page):
+    pixels = """board => (parseFloat(getComputedStyle(board.querySelector(".coordinates text")).fontSize)
+        * board.clientWidth) / board.viewBox.baseVal.width"""
+    for size in (9, 19):
+        begin(page, size=size, white="human")
+        assert 9 <= page.locator(".board").first.evaluate(pixels) <= 14
+    begin(page, size=5, white="human")
+    for vertex in ("B1", "A2", "B2", "pass", "C2", "pass", "D1", "A1", "pass", "pass"):  # White's stone at A1 is dead
+        page.get_by_label("Move", exact=True).fill(vertex)
+        page.keyboard.press("Enter")
+        page.locator("#move:focus").and_(page.locator("[value='']")).or_(page.locator("#move")).first.wait_for()
+        page.wait_for_timeout(0)
+    page.get_by_role("region", name="Score").wait_for()
+    order = page.locator(".board").first.evaluate(
+        """board => ["rect.owner", ".stone", ".cross"].map(
+            (kind) => [...board.querySelectorAll("*")].indexOf(board.querySelector(kind)))"""
+    )
+    assert order == sorted(order)
+    assert page.locator(".board .cross").first.evaluate("cross => getComputedStyle(cross.parentElement).opacity") == "1"
+
+
+def test_the_main_button_is_near_the_board(page):
+    begin(page, size=9, white="human")
+    for view in ("play", "review", "watch", "compare"):
+        show(page, view)
+        board, button = (page.locator(kind).first.bounding_box() for kind in (".board", "main button.primary"))
+        gap = max(button["y"] - board["y"] - board["height"], board["y"] - button["y"] - button["height"])
+        assert gap < 240 or button["x"] > board["x"] + board["width"], view
+        assert button["y"] + button["height"] < 900, view  # without scrolling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from page_tools import begin, cell, click, open_text, show, wait_for_moves
+from page_tools import begin, cell, click, open_search, open_text, show, wait_for_moves, wait_until
 
 
 def test_sgf_round_trip(page, tmp_path):
@@ -111,6 +111,7 @@ def test_a_review_in_the_background(page):
     open_text(page, "(;SZ[5]KM[0.5];B[cc];W[cb];B[aa];W[dc];B[ea])")
     wait_for_moves(page, "5/5")
     show(page, "review")
+    open_search(page)
     page.get_by_label("of", exact=True).select_option("simulations")
     page.get_by_label("For each position").fill("1000000")
     page.get_by_label("For each position").blur()
@@ -124,11 +125,11 @@ def test_a_review_in_the_background(page):
     worst = page.get_by_role("region", name="Moves that lost most").locator("tbody tr")
     assert "Black A5" in worst.all_inner_texts()[0] or "Black E5" in worst.all_inner_texts()[0]  # corners lose
     page.get_by_role("region", name="Losses by phase and colour").get_by_text("opening").first.wait_for()
-    worst.first.click()
+    worst.locator("button:enabled").first.click()
     page.locator(".board .ghost").first.wait_for()  # the better line
-    page.mouse.move(1, 1)
+    page.keyboard.press("Home")
     page.locator(".board .ground.best").wait_for()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.getElementById('comment').value.includes('lost')")
+    wait_until(page, "document.getElementById('comment').value.includes('lost')")
     ticks = page.get_by_role("region", name="Review").locator(".tick.x").all_text_contents()
     assert ticks == [str(int(tick)) for tick in ticks]  # whole moves

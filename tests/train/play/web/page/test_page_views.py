@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 
-from page_tools import begin, cell, click, show, wait_for_moves
+from page_tools import begin, cell, click, open_search, show, wait_for_moves
 
 
 def test_watch_view_during_a_search(page):
     begin(page, white="human")
     show(page, "watch")
-    search = page.get_by_role("region", name="Search", exact=True)
+    search = page.locator(".search-bar")
+    open_search(page)
     search.get_by_label("Player", exact=True).select_option("mc_rave")
     search.get_by_label("Seconds").fill("120")  # until it is stopped
     search.get_by_role("button", name="Search").click()
+    page.get_by_label("Details").check()
     rows = page.get_by_role("region", name="Candidates, best first").locator("tbody tr")
     rows.nth(5).wait_for()
     search.get_by_role("button", name="Stop").wait_for()  # still running
@@ -23,7 +25,10 @@ def test_watch_view_during_a_search(page):
     assert "best:" in page.locator(".legend").inner_text()
     page.get_by_label("All moves").check()
     page.locator(".board .disc").nth(23).wait_for()  # all that are legal and not silly
-    assert "Black\N{RIGHT SINGLE QUOTATION MARK}s chance" in search.inner_text()
+    assert (
+        "Black\N{RIGHT SINGLE QUOTATION MARK}s chance"
+        in page.get_by_role("region", name="Search", exact=True).inner_text()
+    )
     assert "P(Black wins)" not in page.locator("main").inner_text()
     search.get_by_role("button", name="Stop").click()
     slider = page.get_by_label("Moment of the search")
@@ -42,7 +47,9 @@ def test_watch_view_during_a_search(page):
     assert head.get_attribute("aria-sort") == "descending"
     numbers = [
         int(text.replace(",", ""))
-        for text in rows.locator("td:nth-child(7)").all_inner_texts()
+        for text in rows.locator(
+            f"td:nth-child({page.locator('th').all_inner_texts().index('N~') + 1})"
+        ).all_inner_texts()
         if text != "\N{EN DASH}"
     ]
     assert numbers == sorted(numbers, reverse=True)
@@ -62,7 +69,7 @@ def test_ownership_at_any_time(page):
     assert page.locator(".board .owner").count() == 0
     page.keyboard.press("e")
     page.locator(".board .owner").first.wait_for()
-    page.get_by_text(re.compile("mean of playouts: ")).first.wait_for()
+    page.get_by_text(re.compile("mean of playouts")).first.wait_for()
     show(page, "watch")
     page.locator(".board .owner").first.wait_for()
     page.reload()
@@ -180,7 +187,7 @@ def test_a_slider_changes_a_setting_and_searches_again(page):
 def test_runs_are_laid_over_one_another(page):
     """The server has none; these are made up."""
     run = {"state": "finished", "reason": "", "games": 100, "of": 100, "games_per_s": 5.0, "elo": 1000.0, "size": 9,
-           "features": "1 LI", "resume": ""}  # fmt: skip
+           "features": "1 LI", "resume": "", "rounds": None}  # fmt: skip
     all_ = [{**run, "name": f"run{i}", "started": f"2026-01-0{i}T00:00:00"} for i in range(1, 7)]
     page.route("**/api/runs", lambda route: route.fulfill(json={"folder": "runs", "runs": all_}))
 
@@ -203,5 +210,30 @@ def test_runs_are_laid_over_one_another(page):
     assert page.get_by_role("region", name="List of runs").locator("tbody tr").count() == 6
     page.get_by_label("Compare run2").check()
     curves_card.get_by_role("heading", name="run6, run2").wait_for()
-    assert curves_card.locator("figure.chart").first.locator("path.line").count() == 4  # two lines, and their keys
+    curves_card.locator("figure.chart").first.locator("path.line").nth(3).wait_for(
+        state="attached"
+    )  # two lines, and their keys
     assert "run=run6" in asked[-1]  # the shapes of the selected run
+
+
+def test_networks_that_learn_are_followed_beside_runs_of_weights(page):
+    """The server has none; these are made up."""
+    run = {"state": "running", "reason": "", "games": 6, "of": 0, "games_per_s": None, "elo": 20.0, "size": 9,
+           "features": "network 3 x 32", "resume": "", "name": "loop", "started": "2026-01-01"}  # fmt: skip
+    rounds = {"elo": [[1, 20.0]], "value_loss": [[1, 0.6]], "policy_loss": [[1, 2.5]]}
+    page.route("**/api/runs", lambda route: route.fulfill(json={"folder": "runs", "runs": [{**run, "rounds": rounds}]}))
+    logged = {"loss/total": [[10, 4.5], [20, 4.0]], "loss_held_out_9x9/total": [[20, 4.2]]}
+    page.route(
+        "**/api/runs/curves**",
+        lambda route: route.fulfill(json={"run": "loop", "after": 0, "next": 1, "curves": logged}),
+    )
+    show(page, "runs")
+    card = page.get_by_role("region", name="Curves")
+    assert card.locator("h3").all_inner_texts() == ["Loss", "Held-out games", "Elo"]
+    card.get_by_text(re.compile(r"loop, learning\s*4\.00")).wait_for()
+    card.get_by_text(re.compile(r"loop, held out\s*4\.20")).wait_for()
+    card.get_by_text(re.compile(r"loop, outcome\s*0\.600")).wait_for()
+    rounds["elo"].append([2, 55.0])  # it goes on
+    logged["loss/total"].append([30, 3.5])
+    card.get_by_text(re.compile(r"loop\s*55")).wait_for()
+    card.get_by_text(re.compile(r"loop, learning\s*3\.50")).wait_for()

@@ -1,7 +1,7 @@
 // The page's frame: head, the view shown, and what is said on top of it.
 
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { CompareView } from "./compare";
 import { Button, Icon } from "./controls";
@@ -13,7 +13,7 @@ import { ProbeView } from "./probe";
 import { ReviewView } from "./review";
 import { RunsView } from "./runs";
 import { hello, isConnected } from "./server";
-import { openSgf } from "./table";
+import { ask, choices, openSgf } from "./table";
 import { nextTheme, theme } from "./theme";
 import { view, VIEWS, type View } from "./views";
 import { WatchView } from "./watch";
@@ -45,6 +45,7 @@ export function App(): JSX.Element {
         <Content />
       </main>
       <KeysDialog />
+      <GamesDialog />
       <div class="hidden" role="status" aria-live="polite" id="live">
         {spoken.value}
       </div>
@@ -60,6 +61,26 @@ export function App(): JSX.Element {
       </div>
       {isDropping.value && <div class="drop">Drop the SGF file to open it</div>}
     </>
+  );
+}
+
+/** Which game of a file of several? */
+function GamesDialog(): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const known = choices.value;
+  useEffect(() => (known ? dialog.current?.showModal() : dialog.current?.close()), [known]);
+  return (
+    <dialog ref={dialog} aria-labelledby="games-title" onClose={() => (choices.value = null)}>
+      <div class="stack">
+        <h2 id="games-title">This file has {known?.games.length} games</h2>
+        {known?.games.map(([black, white, ...others], game) => (
+          <Button key={game} onClick={() => void ask("load", { ...known.fields, game })}>
+            {game + 1}: {[`${black || "Black"} – ${white || "White"}`, ...others].filter(Boolean).join(", ")}
+          </Button>
+        ))}
+        <Button onClick={() => (choices.value = null)}>Cancel</Button>
+      </div>
+    </dialog>
   );
 }
 

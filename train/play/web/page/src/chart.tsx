@@ -27,7 +27,7 @@ const TOP = 10;
 const BOTTOM = 34;
 
 export const compact = (n: number): string =>
-  Math.abs(n) >= 10_000 ? Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }).format(n) : round(n);
+  Math.abs(n) >= 10_000 ? Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }).format(n).replace("K", "k") : round(n);
 
 function round(n: number): string {
   if (Number.isInteger(n)) return n.toLocaleString("en");

@@ -129,8 +129,31 @@ export function NumberField({ label, value, min, max, step = 1, onChange }: Numb
 interface SegmentsProps<T extends string> {
   label: string;
   value: T;
-  options: readonly (readonly [value: T, text: string])[];
+  options: readonly (readonly [value: T, text: string, name?: string])[]; // a name in place of a sign
   onChange: (value: T) => void;
+}
+
+interface SearchBarProps {
+  button: string;
+  onClick: () => void;
+  disabled?: boolean;
+  text: string; // what it searches with
+  children: ComponentChildren; // the fields that change it
+}
+
+/** A view's main button, and what it searches with. */
+export function SearchBar({ button, onClick, disabled, text, children }: SearchBarProps): JSX.Element {
+  return (
+    <div class="search-bar">
+      <Button onClick={onClick} shortcut="Space" primary disabled={disabled}>
+        {button}
+      </Button>
+      <details>
+        <summary>{text}</summary>
+        <div class="fields">{children}</div>
+      </details>
+    </div>
+  );
 }
 
 /** Radio buttons that look like one row of buttons. */
@@ -139,9 +162,9 @@ export function Segments<T extends string>({ label, value, options, onChange }: 
   return (
     <fieldset class="segments">
       <legend class="hidden">{label}</legend>
-      {options.map(([key, text]) => (
-        <label key={key}>
-          <input type="radio" name={name} value={key} checked={key === value} onChange={() => onChange(key)} />
+      {options.map(([key, text, spoken]) => (
+        <label key={key} title={spoken}>
+          <input type="radio" aria-label={spoken} {...{ name, value: key }} checked={key === value} onChange={() => onChange(key)} />
           <span>{text}</span>
         </label>
       ))}
@@ -165,11 +188,12 @@ interface TableProps<Row> {
   rowKey: (row: Row) => string;
   isMarked?: (row: Row) => boolean;
   onHover?: (row: Row | null) => void;
-  onPick?: (row: Row) => void;
+  onPick?: (row: Row, isTouch: boolean) => void;
   empty: string;
   minRows?: number; // height of the table in rows, so that nothing moves when they come
 }
 
+export const isNarrow = matchMedia("(max-width: 860px)"); // as in style.css: tables are below the board
 const HEAD_PIXELS = 33;
 const ROW_PIXELS = 29;
 
@@ -183,7 +207,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
   const state = (key: string): "ascending" | "descending" | "none" =>
     key !== sort[0] ? "none" : sort[1] > 0 ? "ascending" : "descending";
   return (
-    <div class="table" style={height} role="region" aria-label={props.label} tabIndex={0} onMouseLeave={() => onHover?.(null)}>
+    <div class="table" style={height} role="region" aria-label={props.label} tabIndex={0} onPointerLeave={(event) => event.pointerType !== "touch" && onHover?.(null)}>
       <table>
         <thead>
           <tr>
@@ -206,11 +230,14 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
               key={props.rowKey(row)}
               class={props.isMarked?.(row) ? "marked" : undefined}
               tabIndex={onHover ? 0 : undefined}
-              onMouseEnter={() => onHover?.(row)}
+              onPointerEnter={(event) => event.pointerType !== "touch" && onHover?.(row)} // a finger has the focus instead
               onFocus={() => onHover?.(row)}
               onBlur={() => onHover?.(null)}
-              onClick={() => onPick?.(row)}
-              onKeyDown={(event) => event.key === "Enter" && onPick?.(row)}
+              onClick={(event) => {
+                onPick?.(row, (event as unknown as PointerEvent).pointerType === "touch");
+                if (onPick && isNarrow.matches) document.querySelector(".board")?.scrollIntoView({ block: "nearest" });
+              }}
+              onKeyDown={(event) => event.key === "Enter" && onPick?.(row, false)}
             >
               {columns.map((c) => (
                 <td key={c.key} class={c.isText ? "text" : undefined}>
@@ -239,6 +266,10 @@ function compare(a: number | string | null, b: number | string | null, sign: 1 |
 
 export const percent = (share: number | null | undefined, digits = 1): string =>
   share === null || share === undefined ? "–" : `${(100 * share).toFixed(digits)}`;
+
+/** With its unit: "50 %" or "49.5 %". */
+export const perCent = (share: number | null | undefined): string =>
+  `${percent(share, share && Math.abs(100 * share - Math.round(100 * share)) < 0.05 ? 0 : 1)} %`;
 
 export const whole = (n: number | null | undefined): string => (n === null || n === undefined ? "–" : Math.round(n).toLocaleString("en"));
 

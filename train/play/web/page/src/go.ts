@@ -27,6 +27,24 @@ export function fromVertex(text: string | null, size: number): number {
   return isOnBoard ? row * size + column : NO_POINT;
 }
 
+/** The point that SGF writes as "aa", the upper left corner; NO_POINT if there is none. */
+export function fromSgf(text: string, size: number): number {
+  const [column, fromTop] = [text.charCodeAt(0) - 97, text.charCodeAt(1) - 97];
+  return column >= 0 && column < size && fromTop >= 0 && fromTop < size ? (size - 1 - fromTop) * size + column : NO_POINT;
+}
+
+export const toSgf = (point: number, size: number): string =>
+  String.fromCharCode(97 + (point % size), 97 + size - 1 - Math.floor(point / size));
+
+/** The points of a mark: one, or those of the rectangle between two corners, "aa:cc". */
+export function pointsOf(mark: string, size: number): number[] {
+  const [a, b] = [fromSgf(mark, size), fromSgf(mark.slice(3), size)];
+  if (a < 0 || b < 0) return a < 0 ? [] : [a];
+  const isBetween = (x: number, y: number, z: number): boolean => (x - y) * (x - z) <= 0;
+  const row = (p: number): number => Math.floor(p / size);
+  return [...Array(size * size).keys()].filter((p) => isBetween(row(p), row(a), row(b)) && isBetween(p % size, a % size, b % size));
+}
+
 /** uint8[size * size]: EMPTY, BLACK or WHITE at each point. */
 export function toStones(size: number, stones: Record<ColorName, string[]>): Uint8Array {
   const board = new Uint8Array(size * size);

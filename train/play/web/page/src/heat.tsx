@@ -2,28 +2,30 @@
 
 import type { JSX } from "preact";
 import type { Mark } from "./board";
-import { percent, whole } from "./controls";
+import { percent, Segments, whole } from "./controls";
 import { fromVertex } from "./go";
+import { kept } from "./kept";
 import { sequential } from "./scales";
 import type { Search } from "./types";
 
 export interface Quantity {
-  title: string; // of the table's column
+  letter: string; // as papers have it
   name: string; // in full
   hint: string;
   isValue: boolean; // from 0, White wins, to 1; otherwise a count or a share
   show: (x: number | null | undefined) => string;
 }
 
-const value = (title: string, name: string, hint: string): Quantity => ({ title, name, hint, isValue: true, show: (x) => percent(x) });
-const share = (title: string, name: string, hint: string): Quantity => ({ ...value(title, name, hint), isValue: false });
-const count = (title: string, name: string, hint: string): Quantity => ({ title, name, hint, isValue: false, show: whole });
+const value = (letter: string, name: string, hint: string): Quantity => ({ letter, name, hint, isValue: true, show: (x) => percent(x) });
+const share = (letter: string, name: string, hint: string): Quantity => ({ ...value(letter, name, hint), isValue: false });
+const count = (letter: string, name: string, hint: string): Quantity => ({ letter, name, hint, isValue: false, show: whole });
 
 /** What the columns of a search mean. Values are for Black, in per cent. */
 export const QUANTITIES: Record<string, Quantity> = {
-  value: value("V", "value", "value of the move for Black, in per cent: what the search acts on. A chance of winning only after calibration"),
-  visits: count("N", "visits N", "simulations that began with the move"),
-  share: share("N %", "share of visits", "share of all simulations, in per cent"),
+  chance: value("Chance", "Black’s chance", "chance that Black wins after the move, in per cent: the value V, calibrated"),
+  visits: count("N", "simulations", "simulations that began with the move"),
+  share: share("N %", "share of simulations", "share of all simulations, in per cent"),
+  value: value("V", "value V", "value of the move for Black, in per cent: what the search acts on, before calibration"),
   q: value("Q", "Q (Monte-Carlo)", "mean outcome of the simulations that began with the move, in per cent"),
   q_amaf: value("Q~", "Q~ (AMAF)", "mean outcome of the simulations in which the colour played the move at any time, in per cent"),
   n_amaf: count("N~", "N~ (AMAF count)", "simulations in which the colour played the move at any time"),
@@ -35,8 +37,15 @@ export const QUANTITIES: Record<string, Quantity> = {
   searched: value("searched", "searched value", "value of the move at the last depth; a bound, except for the best move"),
 };
 
+const PLAIN: Record<string, string> = { chance: "Chance", visits: "Simulations", share: "Share" };
+
+/** Whether the numbers of papers are shown, too, by their letters. */
+export const isDetailed = kept("details", false);
+
+export const titleOf = (key: string): string => (isDetailed.value ? undefined : PLAIN[key]) ?? QUANTITIES[key]!.letter;
+
 export const quantitiesOf = (search: Search | null): string[] =>
-  Object.keys(QUANTITIES).filter((key) => search?.columns[key]?.some((x) => x !== null));
+  Object.keys(QUANTITIES).filter((key) => (isDetailed.value || key in PLAIN) && search?.columns[key]?.some((x) => x !== null));
 
 /** What the search thinks of the position: Black's chance after its best move. */
 export const valueOf = (search: Search | null): number | null => search?.chance ?? null;
@@ -49,6 +58,7 @@ export interface Heat {
 
 const FAR = 0.15; // a value that is this much worse than the best is as dark as can be
 const LEAST_SHARE = 0.01; // of the best move's visits: a candidate has more
+const LEAST_SHOWN = 0.005; // a share that rounds to nothing is not shown
 const [FEWEST_CANDIDATES, MOST_CANDIDATES] = [4, 12]; // if there are as many
 
 /** Whether a move is one that the search has really looked at, rather than one of all that there are. */
@@ -64,7 +74,11 @@ export function heatOf(search: Search | null, key: string, size: number, all = f
   const column = search?.columns[key];
   const quantity = QUANTITIES[key];
   if (!search || !column || !quantity) return { marks: [], best: 0, worst: 0 };
-  const isKnown = (i: number): boolean => column[i] !== null && (quantity.isValue || column[i]! > 0);
+  const shares = key === "visits" ? (search.columns.share ?? column) : column;
+  const isKnown = (i: number): boolean => column[i] !== null && (quantity.isValue || (shares[i] ?? 0) >= LEAST_SHOWN);
+  const names = quantitiesOf(search);
+  const about = (i: number): string =>
+    [search.moves[i], ...names.map((name) => `${titleOf(name)} ${QUANTITIES[name]!.show(search.columns[name]![i])}`)].join(" · ");
   const rows = search.moves.map((move, i) => ({ point: fromVertex(move, size), number: column[i]!, i }));
   const known = rows.filter(({ point, i }) => point >= 0 && isKnown(i) && (all || isCandidate(search, i)));
   const numbers = known.map(({ number }) => number);
@@ -77,17 +91,38 @@ export function heatOf(search: Search | null, key: string, size: number, all = f
     const { fill, ink } = sequential(best === worst ? 1 : (number - worst) / (best - worst));
     const visits = key === "visits" || key === "share" ? null : search.columns.visits?.[i];
     const small = visits && isCounted && !all ? shortText(visits, QUANTITIES.visits!, 0) : undefined;
-    return { point, fill, ink, text: shortText(number, quantity, spread), small, isBest: i === 0 };
+    const [text, brief] = [shortText(number, quantity, spread), shortText(number, quantity, 1)];
+    return { point, fill, ink, text, small, brief, about: about(i), isBest: i === 0 };
   });
   return { marks, best, worst };
 }
 
 /** Three characters or so. Numbers that lie close together, spread apart by less than a tenth, get a decimal. */
 function shortText(number: number, quantity: Quantity, spread: number): string {
-  if (quantity.show !== whole) return (100 * number).toFixed(number >= 0.0995 && spread > 0.1 ? 0 : 1);
+  if (quantity.show !== whole) return (100 * number).toFixed(spread > 0.1 && (number >= 0.0995 || spread === 1) ? 0 : 1);
   if (number < 1_000) return String(Math.round(number));
   if (number < 1e6) return `${(number / 1e3).toFixed(number < 9_950 ? 1 : 0)}k`;
   return `${(number / 1e6).toFixed(1)}M`;
+}
+
+interface QuantityBarProps {
+  quantities: string[];
+  chosen: string;
+  onChange: (quantity: string) => void;
+}
+
+/** Which quantity is on the board, and whether there are more than the plain ones. */
+export function QuantityBar({ quantities, chosen, onChange }: QuantityBarProps): JSX.Element {
+  const keys = quantities.length ? quantities : Object.keys(PLAIN);
+  return (
+    <div class="row spread">
+      <Segments label="Shown on the board" value={chosen} options={keys.map((key) => [key, titleOf(key)] as const)} onChange={onChange} />
+      <label class="check">
+        <input type="checkbox" checked={isDetailed.value} onChange={(event) => (isDetailed.value = event.currentTarget.checked)} />
+        Details
+      </label>
+    </div>
+  );
 }
 
 interface LegendProps {
@@ -104,7 +139,7 @@ export function Legend({ quantity, heat }: LegendProps): JSX.Element {
       <span class="low">{isEmpty ? "–" : far}</span>
       <Ramp />
       <span class="high">{isEmpty ? "–" : `${about?.isValue ? "best: " : ""}${about?.show(heat.best)}`}</span>
-      <span>{about?.isValue ? `${about.title}, %` : about?.name}</span>
+      <span>{about?.isValue ? `${about.name}, %` : about?.name}</span>
     </div>
   );
 }

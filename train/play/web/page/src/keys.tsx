@@ -1,15 +1,15 @@
 // Keys: one list, which is what they do and what the help shows.
 
-import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { compareBoth } from "./compare";
 import { Button } from "./controls";
+import { kept } from "./kept";
 import { openNewGame } from "./newgame";
 import { game, showOwnership, wantsOwnership } from "./server";
 import * as table from "./table";
 import { nextTheme } from "./theme";
 import { show, view, VIEWS } from "./views";
-import { toggleReview } from "./review";
+import { goToMistake, toggleReview } from "./review";
 import { toggleSearch } from "./watch";
 
 interface Shortcut {
@@ -19,7 +19,7 @@ interface Shortcut {
   needsBoard?: boolean; // it changes the game, which Runs does not show
 }
 
-const areOn = signal(localStorage.getItem("keys") !== "off");
+const areOn = kept("keys", true, localStorage);
 
 /** Space runs whatever this view is about. */
 function startOrStop(): void {
@@ -32,10 +32,11 @@ function startOrStop(): void {
 const focus = (id: string): void => document.getElementById(id)?.focus();
 
 const SHORTCUTS: Shortcut[] = [
-  { keys: ["ArrowLeft", "ArrowRight"], text: "one move back, one move on", run: (key) => table.step(key === "ArrowLeft" ? -1 : 1) },
-  { keys: ["ArrowUp", "ArrowDown"], text: "ten moves back, ten moves on", run: (key) => table.step(key === "ArrowUp" ? -10 : 10) },
+  { keys: ["ArrowLeft", "ArrowRight"], text: "one move back, one move on", run: (key) => void table.step(key === "ArrowLeft" ? -1 : 1) },
+  { keys: ["ArrowUp", "ArrowDown"], text: "ten moves back, ten moves on", run: (key) => void table.step(key === "ArrowUp" ? -10 : 10) },
   { keys: ["Home"], text: "to the beginning", run: () => table.goTo(0) },
   { keys: ["End"], text: "to the last move", run: () => table.goTo(Infinity) },
+  { keys: [",", "."], text: "in a reviewed game, the mistake before, the next mistake", run: (key) => goToMistake(key === "," ? -1 : 1) },
   { keys: ["u"], text: "undo", run: () => void table.undo(), needsBoard: true },
   { keys: ["p"], text: "pass", run: () => void table.pass(), needsBoard: true },
   { keys: ["g"], text: "let the engine play this move", run: () => void table.letEngineMove(), needsBoard: true },
@@ -71,11 +72,11 @@ export function listen(): void {
 
 const MOVING = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", " "];
 
-/** In a field, keys write; in a dialog, they are the dialog's; and sliders, tables and buttons have keys of their own. */
+/** In a field, keys write; in a dialog, they are the dialog's; sliders, tables, buttons and boxes have keys of their own. */
 function isTaken({ key, target }: KeyboardEvent): boolean {
   if (!(target instanceof Element)) return false;
   if (target.closest("input[type=text], input[type=number], textarea, select, dialog")) return true;
-  return MOVING.includes(key) && target.matches(key === " " ? "input, button, summary, a" : "input, [role=region]");
+  return MOVING.includes(key) && !target.matches(".navigation input") && target.matches(key === " " ? "[type=checkbox], button, summary" : "input, [role=region]");
 }
 
 export function openKeys(): void {
@@ -89,20 +90,20 @@ export function KeysDialog(): JSX.Element {
     <dialog id="keys" aria-labelledby="keys-title">
       <form method="dialog" class="stack">
         <h2 id="keys-title">Keys</h2>
-        <div class="keys">
-          {SHORTCUTS.map(({ keys, text }) => (
-            <KeyRow key={text} keys={keys} text={text} />
-          ))}
-          <KeyRow keys={["Tab"]} text="move to the board: arrow keys move a cursor there, Enter plays" />
-        </div>
+        <table class="keys">
+          <tbody>
+            {SHORTCUTS.map(({ keys, text }) => (
+              <KeyRow key={text} keys={keys} text={text} />
+            ))}
+            <KeyRow keys={["Tab"]} text="move to the board: arrow keys move a cursor there, Enter plays" />
+            <KeyRow keys={["Wheel"]} text="over the board: one move back, one move on" />
+          </tbody>
+        </table>
         <label class="check">
           <input
             type="checkbox"
             checked={areOn.value}
-            onChange={(event) => {
-              areOn.value = event.currentTarget.checked;
-              localStorage.setItem("keys", areOn.value ? "on" : "off");
-            }}
+            onChange={(event) => (areOn.value = event.currentTarget.checked)}
           />
           Enable keyboard shortcuts
         </label>
@@ -116,14 +117,14 @@ export function KeysDialog(): JSX.Element {
 
 function KeyRow({ keys, text }: { keys: string[]; text: string }): JSX.Element {
   return (
-    <div>
-      <span>
+    <tr>
+      <th scope="row">
         {keys.map((key) => (
           <kbd key={key}>{NAMES[key] ?? key}</kbd>
         ))}
-      </span>
-      <span>{text}</span>
-    </div>
+      </th>
+      <td>{text}</td>
+    </tr>
   );
 }
 

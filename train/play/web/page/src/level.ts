@@ -1,11 +1,10 @@
 // A level that finds yours: three games halve the ten levels down to one, and later ones follow it.
 
-import { signal } from "@preact/signals";
+import { kept } from "./kept";
 import { say, toast } from "./notices";
 import { otherName } from "./go";
 import type { Game } from "./types";
 
-const KEY = "rlgo-level";
 export const FINDS_YOURS = "auto";
 
 interface Search {
@@ -14,22 +13,18 @@ interface Search {
   games: number;
 }
 
-interface Stored extends Search {
-  isOn: boolean; // the game that is played counts
-}
+export const search = kept<Search>("level", { low: 1, high: 10, games: 0 }, localStorage);
 
-const stored = localStorage.getItem(KEY);
-export const search = signal<Stored>(stored ? (JSON.parse(stored) as Stored) : { low: 1, high: 10, games: 0, isOn: false });
-
-function keep(next: Stored): void {
-  search.value = next;
-  localStorage.setItem(KEY, JSON.stringify(next));
-}
+/** Whether this tab's game is for finding the level. */
+export const counts = kept("level-counts", false);
 
 export const levelOf = ({ low, high }: Search): number => Math.ceil((low + high) / 2);
 
-/** Whether the next game, or the one that begins, is for finding the level. */
-export const count = (isOn: boolean): void => keep({ ...search.value, isOn });
+/** A player at the level that is looked for, if it has no settings of its own: the opponent of the first game. */
+export function atLevel(player: string): string {
+  counts.value = player === "rlgo";
+  return counts.value ? `rlgo,strength=${levelOf(search.value)}` : player;
+}
 
 /** After a game at `levelOf`: the levels that remain. Once one is left, a win is a level up, and a loss a level down. */
 export function after({ low, high, games }: Search, isWon: boolean): Search {
@@ -43,13 +38,13 @@ export function after({ low, high, games }: Search, isWon: boolean): Search {
   return isWon ? { low: level, high, games: games + 1 } : { low, high: below, games: games + 1 };
 }
 
-/** Take the result of a game of a human against an engine, if it counts. */
-export function takeResult({ seats, result }: Game): void {
+/** Take the result of an even game of a human against an engine, if it counts. */
+export function takeResult({ seats, result, setup, is_helped }: Game): void {
   const human = seats.black === "human" ? "black" : "white";
-  if (!search.value.isOn || !result || seats[human] !== "human" || seats[otherName(human)] === "human") return;
+  if (!counts.value || is_helped || setup.black.length || !result || seats[human] !== "human" || seats[otherName(human)] === "human") return;
   if (result === "0") return;
   const next = after(search.value, result.startsWith(human === "black" ? "B" : "W"));
-  keep({ ...next, isOn: true });
+  search.value = next;
   const text = next.low === next.high ? `Your level is about ${next.low}.` : `Your level is from ${next.low} to ${next.high}.`;
   toast(`${text} The next game is at level ${levelOf(next)}.`);
   say(text);

@@ -12,7 +12,7 @@ export function Navigation(): JSX.Element {
       <Button onClick={() => table.goTo(0)} shortcut="Home" label="To the beginning" disabled={at === 0}>
         <Icon name="first" />
       </Button>
-      <Button onClick={() => table.step(-1)} shortcut="ArrowLeft" label="One move back" disabled={at === 0}>
+      <Button onClick={() => void table.step(-1)} shortcut="ArrowLeft" label="One move back" disabled={!table.canStep(-1)}>
         <Icon name="back" />
       </Button>
       <input
@@ -24,7 +24,7 @@ export function Navigation(): JSX.Element {
         value={at}
         onInput={(event) => table.goTo(event.currentTarget.valueAsNumber)}
       />
-      <Button onClick={() => table.step(1)} shortcut="ArrowRight" label="One move on" disabled={at === moves.length}>
+      <Button onClick={() => void table.step(1)} shortcut="ArrowRight" label="One move on" disabled={!table.canStep(1)}>
         <Icon name="on" />
       </Button>
       <Button onClick={() => table.goTo(moves.length)} shortcut="End" label="To the last move" disabled={at === moves.length}>

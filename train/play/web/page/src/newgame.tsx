@@ -1,14 +1,15 @@
 // The dialog for a new game: who plays, how well, on which board, in what time. The rest is behind Advanced.
 
-import { signal, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { effect, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { Button, NumberField, Select } from "./controls";
 import { capital, otherName, type ColorName } from "./go";
-import { count, FINDS_YOURS, levelOf, search } from "./level";
+import { kept } from "./kept";
+import { counts, FINDS_YOURS, levelOf, search } from "./level";
 import { formatSpec, levels, parseSpec, players, SettingsField, settingOf, withStrength } from "./players";
 import { hello, request } from "./server";
 import { isSoundOn, setSound } from "./sound";
+import { mayLeave, setUnsaved } from "./table";
 
 const dialogId = "new-game";
 const HANDICAP_KOMI = 0.5;
@@ -17,22 +18,34 @@ export function openNewGame(): void {
   (document.getElementById(dialogId) as HTMLDialogElement | null)?.showModal();
 }
 
-const seats = signal<Record<ColorName, string>>({ black: "human", white: "" });
-const finds = signal(false); // the level that is yours
+const seats = kept<Record<ColorName, string>>("new-seats", { black: "human", white: "" });
+const finds = kept("new-finds", true); // the level that is yours
+const rules = kept("new-rules", { size: 9, komi: 7.5, handicap: 0 });
+const time = kept<Time>("new-time", { kind: "none", minutes: 10, seconds: 30, n: 3 });
+const isForHumans = kept("new-for-humans", true);
+
+effect(() => {
+  const server = hello.value;
+  if (!server || seats.peek().white) return;
+  rules.value = { size: server.size, komi: server.komi, handicap: 0 };
+  seats.value = { ...seats.peek(), white: server.player };
+  finds.value = !server.player.startsWith("rlgo,"); // which has a level or a limit
+});
 
 const keysOf = (spec: string) => players.value.find((player) => player.name === parseSpec(spec).name)?.keys ?? [];
 const strengthOf = (spec: string) => keysOf(spec).find((key) => key.name === "strength");
 
 function seat(color: ColorName, spec: string): void {
   seats.value = { ...seats.value, [color]: spec };
-  if (!strengthOf(spec) && strengthOf(seats.value[otherName(color)]) === undefined) finds.value = false;
 }
 
-/** A seat's spec, at the level that is looked for if it is. */
+/** Whether a seat is at the level that is looked for. */
+const isFinding = (color: ColorName): boolean =>
+  finds.value && strengthOf(seats.value[color]) !== undefined && seats.value[otherName(color)] === "human";
+
 function specOf(color: ColorName): string {
   const spec = seats.value[color];
-  const isIt = finds.value && strengthOf(spec) && seats.value[otherName(color)] === "human";
-  return isIt ? formatSpec(withStrength(parseSpec(spec), keysOf(spec), String(levelOf(search.value)))) : spec;
+  return isFinding(color) ? formatSpec(withStrength(parseSpec(spec), keysOf(spec), String(levelOf(search.value)))) : spec;
 }
 
 function SeatField({ color }: { color: ColorName }): JSX.Element {
@@ -50,7 +63,7 @@ function SeatField({ color }: { color: ColorName }): JSX.Element {
       <Select
         label={capital(color)}
         value={spec.name}
-        options={options.map((name) => [name, name === "rlgo" ? "rlgo, the strongest" : name])}
+        options={options.map((name) => [name, name === "rlgo" ? "rlgo (strongest)" : name])}
         onChange={(name) => seat(color, name)}
       />
       {strength?.range && (
@@ -58,8 +71,8 @@ function SeatField({ color }: { color: ColorName }): JSX.Element {
           label={`Level of ${capital(color)}`}
           value={finds.value && isAgainstHuman ? FINDS_YOURS : level}
           options={[
+            ...(isAgainstHuman ? [[FINDS_YOURS, `finds yours (${levelOf(search.value)})`] as const] : []),
             ["", "as good as it can in the time"],
-            ...(isAgainstHuman ? [[FINDS_YOURS, `finds yours: now ${levelOf(search.value)}`] as const] : []),
             ...levels(strength.range),
           ]}
           onChange={(chosen) => {
@@ -92,15 +105,15 @@ function timeText({ kind, minutes, seconds, n }: Time): string | null {
 function TimeFields({ time, onChange }: { time: Time; onChange: (time: Time) => void }): JSX.Element {
   const hasOvertime = time.kind === "byo-yomi" || time.kind === "canadian";
   return (
-    <div class="fields">
+    <div class="fields clock">
       <Select
         label="Clock"
         value={time.kind}
         options={[
-          ["none", "none"],
-          ["absolute", "absolute"],
-          ["byo-yomi", "byo-yomi"],
-          ["canadian", "Canadian"],
+          ["none", "no clock"],
+          ["absolute", "fixed time"],
+          ["byo-yomi", "time for each move (byo-yomi)"],
+          ["canadian", "time for several moves (Canadian)"],
         ]}
         onChange={(kind) => onChange({ ...time, kind: kind as Kind })}
       />
@@ -110,7 +123,7 @@ function TimeFields({ time, onChange }: { time: Time; onChange: (time: Time) => 
       {hasOvertime && (
         <>
           <NumberField
-            label={time.kind === "byo-yomi" ? "Periods" : "Stones"}
+            label={time.kind === "byo-yomi" ? "Periods" : "Moves"}
             value={time.n}
             min={1}
             max={99}
@@ -123,33 +136,51 @@ function TimeFields({ time, onChange }: { time: Time; onChange: (time: Time) => 
   );
 }
 
+/** The rules and the clock in a sentence each. */
+function inWords(): string {
+  const { komi, handicap } = rules.value;
+  const { kind, minutes, seconds, n } = time.value;
+  const worth = komi < 0 ? `Black gets ${-komi} points` : `White gets ${komi} points`;
+  const start = handicap ? `Black has ${handicap} stones on the board, White plays first, and ${worth}.` : `Black plays first, and ${worth}.`;
+  if (kind === "none") return start;
+  const whole = `${isForHumans.value ? "Each side" : "Each engine"} has ${minutes} ${minutes === 1 ? "minute" : "minutes"}`;
+  if (kind === "absolute") return `${start} ${whole} for all of its moves.`;
+  const rest =
+    kind === "byo-yomi"
+      ? `and then ${n} ${n === 1 ? "period" : "periods"} of ${seconds} s: a move that takes longer uses them up`
+      : `and then ${seconds} s for every ${n} moves`;
+  return `${start} ${whole}, ${rest}.`;
+}
+
+/** What a request for a new game says. */
+function wanted(): object {
+  const { size, komi, handicap } = rules.value;
+  const seats = { black: specOf("black"), white: specOf("white") };
+  return { ...seats, size, komi, handicap, time: timeText(time.value), timed: isForHumans.value ? "both" : "engines" };
+}
+
 export function NewGame(): JSX.Element {
   const server = hello.value;
-  const size = useSignal(server?.size ?? 9);
-  const komi = useSignal(server?.komi ?? 7.5);
-  const handicap = useSignal(0);
-  const time = useSignal<Time>({ kind: "none", minutes: 10, seconds: 30, n: 3 });
-  const isForHumans = useSignal(true);
+  const { size, komi, handicap } = rules.value;
   const problem = useSignal("");
   const isBusy = useSignal(false);
-  useEffect(() => {
-    if (!server || seats.value.white) return;
-    [size.value, komi.value] = [server.size, server.komi];
-    seat("white", server.player);
-  }, [server]);
   const [smallest, largest] = server?.sizes ?? [5, 19];
   const sizes = Array.from({ length: largest - smallest + 1 }, (_, i) => smallest + i);
   const close = (): void => (document.getElementById(dialogId) as HTMLDialogElement).close();
   const send = async (type: "new" | "seats"): Promise<void> => {
-    const chosen = { black: specOf("black"), white: specOf("white") };
-    const clock = { time: timeText(time.value), timed: isForHumans.value ? "both" : "engines" };
-    const rules = { size: size.value, komi: komi.value, handicap: handicap.value, ...clock };
+    if (type === "new" && !mayLeave()) return;
     isBusy.value = true;
+    let sent: object;
     try {
-      await request(type, type === "new" ? { ...chosen, ...rules } : chosen);
-      count(finds.value);
+      do {
+        sent = type === "new" ? wanted() : { black: specOf("black"), white: specOf("white") };
+        await request(type, sent);
+      } while (type === "new" && JSON.stringify(sent) !== JSON.stringify(wanted())); // changed while it was compiled
+      counts.value = isFinding("black") || isFinding("white");
+      if (type === "new") setUnsaved(false);
       problem.value = "";
       close();
+      document.querySelector(".board")?.scrollIntoView({ block: "nearest" });
     } catch (error) {
       problem.value = (error as Error).message;
     } finally {
@@ -159,8 +190,8 @@ export function NewGame(): JSX.Element {
   const setHandicap = (n: number): void => {
     // Handicap stones are worth the komi: it follows, unless somebody has chosen another one.
     const usual = server?.komi ?? 7.5;
-    if (komi.value === (handicap.value > 1 ? HANDICAP_KOMI : usual)) komi.value = n > 1 ? HANDICAP_KOMI : usual;
-    handicap.value = n;
+    const isUsual = komi === (handicap ? HANDICAP_KOMI : usual);
+    rules.value = { size, komi: isUsual ? (n ? HANDICAP_KOMI : usual) : komi, handicap: n };
   };
   return (
     <dialog id={dialogId} aria-labelledby="new-game-title">
@@ -177,17 +208,17 @@ export function NewGame(): JSX.Element {
         <div class="fields">
           <Select
             label="Board"
-            value={String(size.value)}
+            value={String(size)}
             options={sizes.map((n) => [String(n), `${n}×${n}`])}
-            onChange={(text) => (size.value = Number(text))}
+            onChange={(text) => (rules.value = { ...rules.value, size: Number(text) })}
           />
           <Select
             label="Handicap"
-            value={String(handicap.value)}
-            options={[0, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => [String(n), n ? `${n} stones` : "none"])}
+            value={String(handicap)}
+            options={[0, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => [String(n), n ? `${n} stones` : "even game"])}
             onChange={(text) => setHandicap(Number(text))}
           />
-          <NumberField label="Komi" value={komi.value} min={-400} max={400} step={0.5} onChange={(n) => (komi.value = n)} />
+          <NumberField label="Komi" value={komi} min={-400} max={400} step={0.5} onChange={(n) => (rules.value = { ...rules.value, komi: n })} />
         </div>
         <TimeFields time={time.value} onChange={(next) => (time.value = next)} />
         {time.value.kind !== "none" && (
@@ -202,6 +233,7 @@ export function NewGame(): JSX.Element {
             </label>
           </div>
         )}
+        <p class="muted">{inWords()}</p>
         <details>
           <summary>Advanced</summary>
           <div class="stack advanced">
@@ -212,6 +244,7 @@ export function NewGame(): JSX.Element {
         <p class="problem" role="alert">
           {problem}
         </p>
+        {isBusy.value && <p role="status">The game is being set up. The first one on a board of this size can take a minute …</p>}
         <div class="row spread">
           <Button onClick={close}>Cancel</Button>
           <div class="row">

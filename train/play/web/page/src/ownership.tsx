@@ -14,9 +14,9 @@ export const scoreText = (score: number): string => (score === 0 ? "even" : `${s
 export function OwnershipSwitch(): JSX.Element {
   const known = shownOwners() && ownership.value;
   return (
-    <label class="check" title="Squares: who will own each point: by playouts, during a search after its best lines, or by its network. Key: e">
+    <label class="check" title="Shading: who will own each point: by playouts, during a search after its best lines, or by its network. Key: e">
       <input type="checkbox" checked={wantsOwnership.value} onChange={(event) => showOwnership(event.currentTarget.checked)} />
-      Ownership {known && <span class="muted">{known.source === "network" ? "by the network" : "mean of playouts"}: {scoreText(known.score)}</span>}
+      Ownership {known && <span class="muted">{known.source === "network" ? "by the network" : "mean of playouts"}{known.score !== null && `; ${scoreText(known.score)}`}</span>}
     </label>
   );
 }

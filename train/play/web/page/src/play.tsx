@@ -3,20 +3,20 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
-import { Board } from "./board";
 import { Chart } from "./chart";
-import { Button, Fact, Icon, percent } from "./controls";
-import { capital, fromVertex, NO_POINT, toVertex } from "./go";
+import { Button, Fact, Icon, perCent } from "./controls";
+import { BoardBar, GameBoard } from "./gameboard";
+import { capital, fromVertex, NO_POINT } from "./go";
 import { Info } from "./info";
 import { Navigation } from "./navigation";
 import { showError } from "./notices";
 import { NewGame, openNewGame } from "./newgame";
-import { OwnershipSwitch, scoreText, shownOwners } from "./ownership";
+import { scoreText } from "./ownership";
 import { Seat, seatText } from "./seat";
 import { doing, game, hello } from "./server";
 import * as table from "./table";
 import type { Stones } from "./types";
-import { variationMarks, Variations } from "./variations";
+import { Variations } from "./variations";
 import { show } from "./views";
 
 export function PlayView(): JSX.Element {
@@ -28,9 +28,15 @@ export function PlayView(): JSX.Element {
         <section class="card" aria-label="Players">
           <Seat color="black" />
           <Seat color="white" />
-          <p class="result" role="status">
-            {now?.is_over && now.at === now.moves.length ? capital(table.describeResult(now.result)) : statusText()}
-          </p>
+          <div class="row spread">
+            <p class="result" role="status">
+              {now?.is_over && now.at === now.moves.length ? capital(table.describeResult(table.result.value)) : statusText()}
+            </p>
+            <Button onClick={openNewGame} shortcut="n" primary>
+              New game
+            </Button>
+          </div>
+          {doing.value.game === "preparing" && <p class="muted">The engine is being prepared; the first time can take a minute …</p>}
         </section>
         <section class="card" aria-label="Moves">
           <Navigation />
@@ -45,7 +51,7 @@ export function PlayView(): JSX.Element {
             <Button onClick={table.resign} shortcut="r" disabled={!table.isHumanTurn.value}>
               Resign
             </Button>
-            <Button onClick={table.askScore} shortcut="s">
+            <Button onClick={() => void table.askScore()} shortcut="s">
               Score
             </Button>
             <Button onClick={table.letEngineMove} shortcut="g" disabled={now?.is_over ?? true}>
@@ -55,17 +61,13 @@ export function PlayView(): JSX.Element {
               {now?.paused ? "Paused" : "Pause"}
             </Button>
           </div>
-          <div class="row spread">
+          <BoardBar>
             <MoveField />
-            <OwnershipSwitch />
-          </div>
+          </BoardBar>
         </section>
         <ScoreCard />
         <section class="card" aria-label="Game">
           <div class="row buttons even">
-            <Button onClick={openNewGame} shortcut="n" primary>
-              New game
-            </Button>
             <OpenButton />
             <Button onClick={table.saveSgf} shortcut="w">
               Save SGF
@@ -86,25 +88,6 @@ export function PlayView(): JSX.Element {
   );
 }
 
-/** The board of the game, where people play. */
-export function GameBoard(): JSX.Element {
-  const size = game.value?.size ?? hello.value?.size ?? 9;
-  const score = table.score.value;
-  return (
-    <Board
-      size={size}
-      stones={table.stones.value}
-      label={table.boardLabel()}
-      last={table.lastPoint.value}
-      turn={table.isHumanTurn.value ? table.turn.value : 0}
-      marks={variationMarks()}
-      owners={score?.ownership.flat() ?? shownOwners()}
-      dead={score ? new Set(score.dead.flat().map((vertex) => fromVertex(vertex, size))) : undefined}
-      onPoint={(point) => void table.playMove(toVertex(point, size))}
-    />
-  );
-}
-
 /** How many stones stood on the board before the first move: of a handicap, or of a position. */
 function placedText({ black, white }: Stones): string {
   const count = black.length + white.length;
@@ -114,9 +97,7 @@ function placedText({ black, white }: Stones): string {
 function statusText(): string {
   const now = game.value;
   if (!now) return "Connecting …";
-  const engine = doing.value.game;
-  if (engine === "preparing" && !table.isHumanTurn.value) return "Preparing the engine; the first time can take a minute …";
-  if (engine === "searching") return `${capital(now.to_play)} is thinking …`;
+  if (doing.value.game === "searching") return `${capital(now.to_play)} is thinking …`;
   if (now.at < now.moves.length) return `After move ${now.at} of ${now.moves.length}`;
   return `${capital(now.to_play)} to play${now.paused ? " (paused)" : ""}`;
 }
@@ -169,7 +150,7 @@ function ScoreCard(): JSX.Element | null {
   return (
     <section class="card" aria-label="Score">
       <div class="row spread">
-        <h2>{isFinal ? `Result: ${table.describeResult(now.result)}` : "Estimate by playouts"}</h2>
+        <h2>{isFinal ? `Result: ${table.describeResult(table.result.value)}` : "Estimate by playouts"}</h2>
         {close}
       </div>
       {isFinal ? (
@@ -185,7 +166,7 @@ function ScoreCard(): JSX.Element | null {
           <Fact name="Dead stones" value={String(score.dead.flat().length)} />
         </dl>
       )}
-      <p class="muted">Squares show who {isFinal ? "owns" : "will own"} a point, by playouts: the stronger, the surer. Crossed stones count as dead.</p>
+      <p class="muted">The shading shows who {isFinal ? "owns" : "will own"} a point, by playouts: the stronger, the surer. Crossed stones count as dead: click a stone to change that.</p>
     </section>
   );
 }
@@ -195,7 +176,7 @@ function Chances(): JSX.Element | null {
   const seats = game.value?.seats;
   const lines = (["black", "white"] as const).map((color) => ({
     name: `${seats?.[color] && seats[color] !== "human" ? seatText(seats[color]) : "engine"}, ${capital(color)}`,
-    points: [...table.chances.value[color]].sort(([a], [b]) => a - b),
+    points: [...table.chances.value[color]].sort(([a], [b]) => a - b) as [number, number][],
   }));
   const known = lines.filter(({ points }) => points.length > 1);
   if (!known.length) return null;
@@ -208,7 +189,7 @@ function Chances(): JSX.Element | null {
         xLabel="moves"
         height={150}
         range={[0, 1]}
-        format={(y) => `${percent(y, 0)} %`}
+        format={perCent}
         at={game.value?.at}
         onPick={(x) => table.goTo(Math.round(x))}
       />

@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { useId, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { Field, Select } from "./controls";
+import { Field, isNarrow, Select } from "./controls";
 import { showError } from "./notices";
 import { get } from "./server";
 import type { PlayerInfo, PlayerKey, WeightFile } from "./types";
@@ -53,11 +53,9 @@ export function withSetting(spec: Spec, key: PlayerKey, value: string): Spec {
 
 const LIMITS = ["simulations", "seconds", "depth", "strength"];
 
-const OF_LEVELS = ["network", "heuristic", "leaf_value"]; // what a level decides besides its limits
-
 /** The spec at a level of strength, which decides its limits and more; or without a level. */
 export function withStrength(spec: Spec, keys: readonly PlayerKey[], level: string): Spec {
-  const decided = keys.filter((key) => LIMITS.includes(key.name) || (level && OF_LEVELS.includes(key.name)));
+  const decided = keys.filter((key) => LIMITS.includes(key.name) || (level && key.name !== "seed"));
   const settings = spec.settings.filter(([name]) => !decided.some((key) => isKey(key, name)));
   return { ...spec, settings: level ? [["strength", level], ...settings] : settings };
 }
@@ -155,13 +153,15 @@ export function SettingSliders({ value, onChange }: SettingsProps): JSX.Element 
   const sliders = keys.filter((key) => key.range && key.name !== "seconds" && key.name !== "strength");
   const menus = keys.filter((key) => !key.range && (key.kind === "switch" || (key.kind === "choice" && key.choices.length > 1)));
   const set = (key: PlayerKey, text: string): void => onChange(formatSpec(withSetting(spec, key, text)));
+  const isTimed = withSeconds(value, 1) !== value; // the view's seconds stand in place of a limit by default
+  const shown = (key: PlayerKey): string => (isTimed && LIMITS.includes(key.name) ? "" : settingOf(spec, key));
   return (
     <>
-      <details open>
+      <details open={!isNarrow.matches}>
         <summary>Settings</summary>
         <div class="settings">
           {sliders.map((key) => (
-            <Slider key={key.name} setting={key} value={settingOf(spec, key)} onChange={(text) => set(key, text)} />
+            <Slider key={key.name} setting={key} value={shown(key)} onChange={(text) => set(key, text)} />
           ))}
           {sliders.length === 0 && <p class="muted">This player has no sliders.</p>}
         </div>

@@ -304,6 +304,7 @@ function ProbeBoard({ opinion }: { opinion: Opinion | null }): JSX.Element {
       ghosts={after >= 0 ? [{ point: after, color: toColor(toPlay.value) }] : []}
       selected={after}
       onPoint={press}
+      onStep={edited.value ? undefined : table.step}
     />
   );
 }

@@ -28,7 +28,7 @@ const shapes = signal<Shapes | null>(null);
 
 const shownRuns = computed(() => {
   const known = new Set((runs.value?.runs ?? []).map(({ name }) => name));
-  return [...new Set([chosen.value, ...laid.value])].filter((name): name is string => name !== null && known.has(name)).slice(0, MOST_LAID);
+  return [...new Set([chosen.value, ...laid.value])].filter((name): name is string => name !== null && known.has(name) && isNetwork(name) === isNetwork(chosen.value)).slice(0, MOST_LAID);
 });
 
 /** Where shapes come from: by default, the best weights for the server's board. */
@@ -59,7 +59,8 @@ async function follow(name: string): Promise<void> {
 
 /** Show a run's curves and its shapes. */
 function choose(name: string): void {
-  [chosen.value, chosenSource.value, block.value] = [name, { run: name }, null];
+  chosen.value = name;
+  if (!isNetwork(name)) [chosenSource.value, block.value] = [{ run: name }, null]; // a network has no shapes
 }
 
 function layOver(name: string, on: boolean): void {
@@ -67,6 +68,8 @@ function layOver(name: string, on: boolean): void {
   laid.value = new Set(on ? [...others, name].slice(1 - MOST_LAID) : others);
   void poll();
 }
+
+const isNetwork = (name: string | null): boolean => (runs.value?.runs.find((run) => run.name === name)?.rounds ?? null) !== null;
 
 const newest = (all: Run[]): Run | undefined => all.reduce<Run | undefined>((a, b) => (a && a.started >= b.started ? a : b), undefined);
 
@@ -127,8 +130,8 @@ const RUN_COLUMNS: Column<Run>[] = [
   },
   { key: "name", title: "Run", value: (run) => run.name, isText: true },
   { key: "state", title: "State", value: (run) => run.state, show: (run) => <span title={run.reason}>{run.state}</span>, isText: true },
-  { key: "games", title: "Games", value: (run) => run.games, show: (run) => `${whole(run.games)} of ${whole(run.of)}` },
-  { key: "done", title: "%", value: (run) => run.games / (run.of || 1), show: (run) => percent(run.games / (run.of || 1), 0) },
+  { key: "games", title: "Games", value: (run) => run.games, show: (run) => (run.of ? `${whole(run.games)} of ${whole(run.of)}` : whole(run.games)) },
+  { key: "done", title: "%", value: (run) => (run.of ? run.games / run.of : null), show: (run) => percent(run.of ? run.games / run.of : null, 0) },
   { key: "elo", title: "Elo", value: (run) => run.elo, show: (run) => whole(run.elo) },
   { key: "size", title: "Board", value: (run) => run.size, show: (run) => (run.size === null ? "–" : `${run.size}×${run.size}`) },
   { key: "features", title: "Features", value: (run) => run.features, isText: true },
@@ -155,26 +158,50 @@ function RunTable(): JSX.Element {
   );
 }
 
-const CURVES = [
-  ["strength/elo", "Elo", whole],
-  ["speed/games_per_s", "Games per second", whole],
-  ["learning/mean_abs_delta", "Mean |δV|", (y: number) => y.toPrecision(3)],
-] as const;
+interface CurveOf {
+  title: string;
+  unit: string;
+  format: (y: number) => string;
+  of: (run: Run) => Line[];
+}
+
+/** Curves that a run logs; with a name of their own where a run has several, and only if it has them. */
+const logged = (run: Run, keys: RegExp, name = (_: string): string => run.name): Line[] =>
+  Object.entries(curves.value.get(run.name)?.curves ?? {}).flatMap(([key, points]) => (keys.test(key) ? [{ name: name(key), points }] : []));
+
+const three = (y: number): string => y.toPrecision(3);
+
+const CURVES: CurveOf[] = [
+  { title: "Elo", unit: "games", format: whole, of: (run) => logged(run, /^strength\/elo$/) },
+  { title: "Games per second", unit: "games", format: whole, of: (run) => logged(run, /^speed\/games_per_s$/) },
+  { title: "Mean |δV|", unit: "games", format: three, of: (run) => logged(run, /^learning\/mean_abs_delta$/) },
+];
+
+const byRound = (run: Run, key: string, text = ""): Line => ({ name: run.name + text, points: run.rounds?.[key] ?? [] });
+
+const NETWORK_CURVES: CurveOf[] = [
+  {
+    title: "Loss",
+    unit: "steps",
+    format: three,
+    of: (run) => logged(run, /^loss(_held_out_.*)?\/total$/, (key) => `${run.name}, ${/held_out/.test(key) ? "held out" : "learning"}`),
+  },
+  { title: "Held-out games", unit: "rounds", format: three, of: (run) => [byRound(run, "value_loss", ", outcome"), byRound(run, "policy_loss", ", moves")] },
+  { title: "Elo", unit: "rounds", format: whole, of: (run) => [byRound(run, "elo")] },
+];
 
 function RunCurves(): JSX.Element {
+  const shown = shownRuns.value.flatMap((name) => runs.value?.runs.find((run) => run.name === name) ?? []);
   return (
     <section class="card wide" aria-label="Curves">
       <h2>{shownRuns.value.join(", ") || "…"}</h2>
       <div class="three">
-        {CURVES.map(([key, title, format]) => {
-          const lines = shownRuns.value.map((name): Line => ({ name, points: curves.value.get(name)?.curves[key] ?? [] }));
-          return (
-            <figure key={key} class="stack">
-              <h3>{title}</h3>
-              <Chart label={`${title} by games`} lines={lines} xLabel="games" height={190} format={format} />
-            </figure>
-          );
-        })}
+        {(isNetwork(chosen.value) ? NETWORK_CURVES : CURVES).map(({ title, unit, format, of }) => (
+          <figure key={title} class="stack">
+            <h3>{title}</h3>
+            <Chart label={`${title} by ${unit}`} lines={shown.flatMap(of)} xLabel={unit} height={190} format={format} />
+          </figure>
+        ))}
       </div>
     </section>
   );
@@ -186,7 +213,7 @@ function ShapesCard(): JSX.Element {
   const isRun = from !== null && "run" in from;
   const value = from === null ? "" : "run" in from ? `r ${from.run}` : `w ${from.weights}`;
   const options = [
-    ...(runs.value?.runs ?? []).map(({ name }): [string, string] => [`r ${name}`, `run ${name}`]),
+    ...(runs.value?.runs ?? []).filter(({ rounds }) => !rounds).map(({ name }): [string, string] => [`r ${name}`, `run ${name}`]),
     ...weightFiles.value.map(({ name }): [string, string] => [`w ${name}`, name]),
   ];
   return (

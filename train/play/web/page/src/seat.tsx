@@ -25,7 +25,7 @@ export function Seat({ color }: { color: ColorName }): JSX.Element {
         </div>
         <div class="muted">
           {now && `${now.captures[color]} captured`}
-          {name && seat !== "human" && `; ${seat} plays on`}
+          {name && seat !== "human" && `; ${seatText(seat)} plays on`}
         </div>
       </div>
       <Clock color={color} runs={isTurn && doing.value.game === "searching"} />
@@ -36,7 +36,8 @@ export function Seat({ color }: { color: ColorName }): JSX.Element {
 /** A seat in a player's words: "rlgo, level 3". */
 export function seatText(seat: string): string {
   const { name, settings } = parseSpec(seat);
-  const rest = settings.map(([key, value]) => (key === "strength" ? `level ${value}` : `${key}=${value}`));
+  const words: Record<string, string> = { strength: "level #", seconds: "# s", simulations: "# simulations" };
+  const rest = settings.map(([key, value]) => words[key]?.replace("#", value) ?? `${key}=${value}`);
   return [name, ...rest].join(", ");
 }
 

@@ -1,22 +1,26 @@
 // The connection to the server: one WebSocket for the game and its searches, and a few HTTP requests.
 
 import { batch, signal } from "@preact/signals";
-import type { Doing, Frames, Game, Hello, Ownership, Review, Role, Score, Search, State } from "./types";
+import { kept } from "./kept";
+import { atLevel } from "./level";
+import type { Doing, Frames, Game, Hello, Ownership, Review, Role, Score, Search, State, Tree } from "./types";
 
 export const isConnected = signal(false);
 export const hello = signal<Hello | null>(null);
 export const game = signal<Game | null>(null);
 export const searches = signal<Partial<Record<Role, Search>>>({});
 
+export const tree = signal<Tree | null>(null);
 export const review = signal<Review | null>(null);
 export const ownership = signal<Ownership | null>(null);
-export const wantsOwnership = signal(sessionStorage.getItem("ownership") === "on");
+export const wantsOwnership = kept("ownership", false);
 
 const IDLE: Record<Role, Doing> = { game: "idle", analysis: "idle", a: "idle", b: "idle", review: "idle" };
 export const doing = signal<Record<Role, Doing>>(IDLE);
 
 const GAME_KEY = "rlgo-game";
 const RECORD_KEY = "rlgo-record"; // the game's record: its variations and comments
+const NODE_KEY = "rlgo-node";
 const RETRY_MS = [250, 500, 1_000, 2_000, 4_000];
 
 type Answer = { type: string; id?: number | null; message?: string };
@@ -24,7 +28,7 @@ interface RecordMessage {
   type: "record";
   sgf: string;
 }
-type Message = Hello | Game | State | Search | RecordMessage | Review | Ownership | (Score & { id: number }) | Answer;
+type Message = Hello | Game | State | Search | RecordMessage | Tree | Review | Ownership | (Score & { id: number }) | Answer;
 
 interface Waiting {
   resolve: (answer: never) => void;
@@ -35,6 +39,7 @@ let socket: WebSocket | null = null;
 let failures = 0;
 let lastId = 0;
 let record: string | null = sessionStorage.getItem(RECORD_KEY);
+let place = JSON.parse(sessionStorage.getItem(NODE_KEY) ?? "{}") as { game?: number; node?: number };
 let skipsGame = false; // the next game is the empty one of a new connection: the old one is on its way back
 export let isRestoring = false;
 let skipped: Game | null = null; // that game
@@ -65,7 +70,7 @@ function open(): void {
     for (const { reject } of waiting.values()) reject(new Error("The connection was lost; the page tries to get it back."));
     waiting.clear();
     if (reason) onUnasked(reason);
-    if (failures === RETRY_MS.length) onUnasked("The server may have been restarted: open the address that rlgo web printed.");
+    if (failures >= RETRY_MS.length) onUnasked("The server may have been restarted: open the address that rlgo web printed.");
     setTimeout(open, RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
   };
 }
@@ -89,6 +94,9 @@ function receive(message: Message): void {
     sessionStorage.setItem(GAME_KEY, JSON.stringify(message));
   } else if (message.type === "record") {
     if (!isRestoring) keepRecord((message as RecordMessage).sgf);
+  } else if (message.type === "tree") {
+    if (!isRestoring) keepNode(message as Tree);
+    tree.value = message as Tree;
   } else if (message.type === "review") {
     review.value = message as Review;
   } else if (message.type === "ownership" && !("id" in message)) {
@@ -128,9 +136,14 @@ function keepRecord(sgf: string): void {
   }
 }
 
+/** The last node of the line: its moves alone do not tell where stones were set up. */
+function keepNode({ game, line }: Tree): void {
+  place = { game, node: line.at(-1)! };
+  sessionStorage.setItem(NODE_KEY, JSON.stringify(place));
+}
+
 export function showOwnership(on: boolean): void {
   wantsOwnership.value = on;
-  sessionStorage.setItem("ownership", on ? "on" : "off");
   if (!on) ownership.value = null;
   request("ownership", { on }).catch(() => undefined); // the next connection asks again
 }
@@ -139,7 +152,10 @@ export function showOwnership(on: boolean): void {
 async function restore(): Promise<void> {
   const stored = sessionStorage.getItem(GAME_KEY);
   const last = game.value ?? (stored ? (JSON.parse(stored) as Game) : null);
-  if (!last) return;
+  if (!last) {
+    await request("seats", { white: atLevel(hello.value!.player) }).catch((error: Error) => onUnasked(error.message));
+    return;
+  }
   skipsGame = isRestoring = true;
   try {
     await giveBack(last);
@@ -161,7 +177,7 @@ function beginAnew(): void {
 
 async function giveBack(last: Game): Promise<void> {
   const { size, komi, setup, first, moves, seats, time, timed, at, resigned, is_own } = last;
-  await request("new", { size, komi, setup, to_play: first, moves, ...seats, time, timed, sgf: record, is_own, paused: true });
+  await request("new", { size, komi, setup, to_play: first, moves, ...seats, time, timed, sgf: record, ...place, is_own, paused: true });
   if (resigned) await request("resign");
   if (at < moves.length) await request("goto", { at });
   if (!last.paused) await request("resume");

@@ -1,15 +1,13 @@
 // A short tone, for the last seconds of a clock. Silent unless it is wanted.
 
-import { signal } from "@preact/signals";
+import { kept } from "./kept";
 
-const KEY = "rlgo-sound";
-export const isSoundOn = signal(localStorage.getItem(KEY) === "on");
+export const isSoundOn = kept("sound", false, localStorage);
 
 let context: AudioContext | null = null;
 
 export function setSound(on: boolean): void {
   isSoundOn.value = on;
-  localStorage.setItem(KEY, on ? "on" : "off");
   if (on) beep();
 }
 

@@ -3,11 +3,12 @@
 import { computed, effect, signal } from "@preact/signals";
 import { capital, fromVertex, toColor, toStones, type ColorName } from "./go";
 import { valueOf } from "./heat";
+import { kept } from "./kept";
 import { takeResult } from "./level";
-import { say, showError, toast } from "./notices";
+import { leave, say, showError, toast } from "./notices";
 import { withSeconds } from "./players";
-import { game, get, hello, isConnected, isRestoring, onSearch, request } from "./server";
-import type { Game, Position, Role, Score, Search } from "./types";
+import { game, get, hello, isConnected, isRestoring, onSearch, request, tree } from "./server";
+import type { Game, Games, Position, Role, Score, Search } from "./types";
 
 export const stones = computed(() => toStones(game.value?.size ?? 9, game.value?.stones ?? { black: [], white: [] }));
 export const lastPoint = computed(() => fromVertex(game.value?.last_move ?? null, game.value?.size ?? 9));
@@ -16,10 +17,13 @@ export const isHumanTurn = computed(() => game.value !== null && !game.value.is_
 /** The score of the position shown, once somebody has asked for it. */
 export const score = signal<Score | null>(null);
 
-export type Chances = ReadonlyMap<number, number>;
+/** The result of a finished game: by the dead stones that people have agreed on, unless it ended otherwise. */
+export const result = computed(() => (game.value?.resigned ? null : score.value?.result) ?? game.value?.result ?? null);
+
+type Chances = readonly [at: number, chance: number][];
 
 /** Black's chance by the number of moves played, as each engine saw it before it moved. */
-export const chances = signal<Record<ColorName, Chances>>({ black: new Map(), white: new Map() });
+export const chances = kept<Record<ColorName, Chances>>("chances", { black: [], white: [] });
 
 export const position = computed<Position | null>(() => {
   const now = game.value;
@@ -40,7 +44,8 @@ onSearch((search) => {
   const value = valueOf(search);
   if (search.role !== "game" || !search.final || value === null) return;
   const known = chances.peek();
-  chances.value = { ...known, [search.to_play]: new Map([...known[search.to_play], [search.at, value]]) };
+  const others = known[search.to_play].filter(([at]) => at !== search.at);
+  chances.value = { ...known, [search.to_play]: [...others, [search.at, value]] };
 });
 
 /** Say what has changed, and drop what no longer fits the position. */
@@ -54,7 +59,7 @@ function announce(now: Game, then: Game | null): void {
     say(`Move ${now.at} of ${now.moves.length}. ${capital(now.to_play)} to play.`);
   }
   if (now.is_over && !then.is_over) {
-    if (!isRestoring) takeResult(now); // it has counted already
+    if (!isRestoring && isPlayedOn(now, then)) takeResult(now); // else it has counted already, or nobody has played it
     say(`${now.at === then.at + 1 ? describeMove(now.moves[now.at - 1]!) : ""} The game is over: ${describeResult(now.result)}.`);
     if (now.result && !now.result.endsWith("+R")) void askScore();
   }
@@ -65,13 +70,31 @@ function forgetChances(now: Game, then: Game): void {
   const isSameStart = keyOf(now, 0) === keyOf(then, 0) && now.moves.length > 0;
   let common = 0;
   while (common < then.moves.length && String(now.moves[common]) === String(then.moves[common])) common++;
-  const kept = (known: Chances): Chances => new Map([...known].filter(([at]) => isSameStart && at <= common));
+  const still = (known: Chances): Chances => known.filter(([at]) => isSameStart && at <= common);
   const { black, white } = chances.peek();
-  chances.value = { black: kept(black), white: kept(white) };
+  chances.value = { black: still(black), white: still(white) };
+}
+
+/** Whether a game is another one with one move more at most. */
+function isPlayedOn(now: Game, then: Game): boolean {
+  const before = then.moves.length;
+  return now.moves.length <= before + 1 && keyOf(now, before) === keyOf(then, before);
 }
 
 function describeMove([color, move]: [ColorName, string]): string {
   return move === "pass" ? `${capital(color)} passes.` : `${capital(color)} plays ${move}.`;
+}
+
+/** What the board itself does not show of the position: passes, and how the game ended. */
+export function remark(): string | undefined {
+  const now = game.value;
+  if (!now) return undefined;
+  if (now.is_over && now.at === now.moves.length) {
+    const loser = now.resigned && capital(now.resigned);
+    const how = loser ? (now.result?.endsWith("T") ? `${loser}’s time is up` : `${loser} resigns`) : "Both pass";
+    return `${how}: ${describeResult(result.value)}`;
+  }
+  return now.last_move === "pass" ? `${capital(now.moves[now.at - 1]![0])} passes` : undefined;
 }
 
 /** "B+3.5" in words. */
@@ -83,10 +106,33 @@ export function describeResult(result: string | null): string {
   return margin === "R" ? `${winner} wins by resignation` : margin === "T" ? `${winner} wins on time` : `${winner} wins by ${margin}`;
 }
 
+const UNSAVED_KEY = "rlgo-unsaved";
+const WRITES = ["comment", "marks", "name", "remove", "review"]; // what people would miss
+
+/** Whether the record has something that no file has. */
+let isUnsaved = sessionStorage.getItem(UNSAVED_KEY) !== null;
+
+export function setUnsaved(on: boolean): void {
+  isUnsaved = on;
+  if (on) sessionStorage.setItem(UNSAVED_KEY, "yes");
+  else sessionStorage.removeItem(UNSAVED_KEY);
+}
+
+export const mayLeave = (): boolean => !isUnsaved || confirm("Comments, marks or a review of this record have not been saved. Go on without them?");
+
+/** The games of a file, while one of them is being chosen. */
+export const choices = signal<{ fields: object; games: string[][] } | null>(null);
+
 /** Ask the server, and show its error if there is one. Returns whether it went well. */
 export async function ask(type: string, fields: object = {}): Promise<boolean> {
+  const isAnother = type === "new" || type === "load";
+  if (isAnother && !mayLeave()) return false;
   try {
-    await request(type, fields);
+    const answer = await request<Games | { type: "ok" }>(type, fields);
+    choices.value = answer.type === "games" ? { fields, games: answer.games } : null;
+    if (choices.value) return false;
+    if (isAnother || WRITES.includes(type)) setUnsaved(!isAnother);
+    leave(["error"]);
     return true;
   } catch (error) {
     showError(error);
@@ -95,7 +141,7 @@ export async function ask(type: string, fields: object = {}): Promise<boolean> {
 }
 
 /** Whether an engine is to move, so that nobody else may: unless it pauses, or an earlier position is shown. */
-function isEngineTurn(): boolean {
+export function isEngineTurn(): boolean {
   const now = game.value;
   return now !== null && !now.is_over && !isHumanTurn.value && !now.paused && now.at === now.moves.length;
 }
@@ -140,23 +186,66 @@ export function search(role: Role, player: string, seconds: number): void {
   void ask("search", { role, player: withSeconds(player, seconds), seconds });
 }
 
-export function goTo(at: number): void {
+let wanted: number | null = null; // on the way to another position: that position
+
+/** Show another position. Returns whether there is one to go to; while one is on its way, only the last one asked for counts. */
+export function goTo(at: number): boolean {
   const now = game.value;
-  if (!now) return;
+  if (!now) return false;
   const within = Math.min(now.moves.length, Math.max(0, at));
-  if (within !== now.at) void ask("goto", { at: within });
+  if (within === (wanted ?? now.at)) return false;
+  const isOnTheWay = wanted !== null;
+  wanted = within;
+  if (!isOnTheWay) void go();
+  return true;
 }
 
-export const step = (moves: number): void => goTo((game.value?.at ?? 0) + moves);
+async function go(): Promise<void> {
+  let asked: number | null;
+  do asked = wanted;
+  while ((await ask("goto", { at: asked })) && asked !== wanted);
+  wanted = null;
+}
 
-export async function askScore(): Promise<void> {
+export const showNode = (index: number): Promise<boolean> => ask("show", { index });
+
+/** The node before the line shown or after it: stones set up in between begin a line of their own. */
+function beyond(moves: number): number {
+  const known = tree.value;
+  if (!known) return -1;
+  return moves < 0 ? known.parents[known.line[0]!]! : known.parents.indexOf(known.line.at(-1)!);
+}
+
+export function canStep(moves: number): boolean {
+  const now = game.value;
+  return now !== null && ((moves < 0 ? now.at > 0 : now.at < now.moves.length) || beyond(moves) >= 0);
+}
+
+/** Returns whether there is such a position. */
+export function step(moves: number): boolean {
+  const now = game.value;
+  const isAtEnd = now !== null && wanted === null && now.at === (moves < 0 ? 0 : now.moves.length);
+  if (!isAtEnd || !canStep(moves)) return goTo((wanted ?? now?.at ?? 0) + moves);
+  void showNode(beyond(moves));
+  return true;
+}
+
+/** Score the position; playouts decide which chains are dead, unless a stone of each is given. */
+export async function askScore(dead?: string[]): Promise<void> {
   try {
-    const answer = await request<Score>("score");
+    const answer = await request<Score>("score", { dead });
     score.value = answer;
     say(`Score: ${describeResult(answer.result)}.`);
   } catch (error) {
     showError(error);
   }
+}
+
+/** Let the chain of a stone count as dead, or as alive if it did not. */
+export function toggleDead(vertex: string): void {
+  const others = score.value!.dead.filter((chain) => !chain.includes(vertex));
+  const stones = others.map((chain) => chain[0]!);
+  void askScore(others.length < score.value!.dead.length ? stones : [...stones, vertex]);
 }
 
 /** The names of the records in the server's folders. */
@@ -173,6 +262,8 @@ export async function loadRecords(): Promise<void> {
 /** Download the game's record; a server with a folder for records keeps it there, too. */
 export async function saveSgf(): Promise<void> {
   const name = `game-${new Date().toISOString().slice(0, 19).replace(/[:T]/g, "-")}.sgf`;
+  const lost = game.value?.lost;
+  if (lost && !confirm(`Only the moves were read, since the file has ${lost}: what is saved has nothing else. Save it?`)) return;
   const isKept = hello.value?.has_sgf ?? false;
   try {
     const { sgf } = await request<{ type: string; sgf: string }>("save", isKept ? { file: name } : {});
@@ -181,6 +272,7 @@ export async function saveSgf(): Promise<void> {
     link.download = name;
     link.click();
     URL.revokeObjectURL(link.href);
+    setUnsaved(false);
     toast(`Saved ${name}${isKept ? ", also in the server's folder" : ""}.`);
     if (isKept) await loadRecords();
   } catch (error) {

@@ -14,6 +14,12 @@ export interface Hello {
   has_sgf: boolean;
 }
 
+/** The games of a file of several: of each, Black, White, result, date, event and name. */
+export interface Games {
+  type: "games";
+  games: string[][];
+}
+
 export type Stones = Record<ColorName, string[]>;
 
 /** What a probe or an analysis is about. */
@@ -46,13 +52,15 @@ export interface Game {
   time: string | null; // as in a new game
   timed: "engines" | "both";
   is_own: boolean; // whether it began here
+  lost: string; // why the record has only the moves of its file; "": it has everything
   info: Record<string, string>; // of a record, by SGF's names
   comment: string;
+  marks: Marks;
   variations: Variation[]; // what follows the position shown, the main one first
-  branches: number[]; // positions of the line that several moves follow
   is_main: boolean;
   resigned: ColorName | null;
   paused: boolean;
+  is_helped: boolean; // an engine has moved for a human: the game counts for no level
 }
 
 export interface Clock {
@@ -71,30 +79,50 @@ export interface Variation {
   is_current: boolean;
 }
 
+/** By SGF's names, "aa", "aa:bb" for a line or an arrow, or "aa:text" for a label. */
+export type Marks = Record<string, string[]>;
+
+/** The nodes of the record, each after its parent, the main line first. */
+export interface Tree {
+  type: "tree";
+  game: number; // its place in the record's file
+  parents: number[];
+  colors: ("B" | "W" | "")[];
+  comments: boolean[];
+  line: number[]; // the nodes of the positions of the line shown
+}
+
 export interface Losses {
   color: ColorName;
   phase: string;
   moves: number;
-  mean: number;
+  mean: number; // loss of a move, in chances of winning
+  points: number | null; // the same in points
   turns: number;
 }
 
+/** What is known of the main line of the record. */
 export interface Review {
   type: "review";
+  moves: [ColorName, string][];
   player: string | null;
   is_running: boolean;
   done: number;
   of: number;
   values: Values; // by the number of moves
+  scores: Values; // Black's points
+  losses: Values; // of the moves played in these positions, in chances of winning
+  points: Values; // the same in points
   lines: string[][];
   phases: Losses[];
+  variation: Review | null; // of the line shown, if it is another one
 }
 
 export interface Ownership {
   type: "ownership";
   at: number;
   ownership: number[][];
-  score: number;
+  score: number | null; // by the search; playouts alone have none
   source: "playouts" | "network";
 }
 
@@ -132,6 +160,7 @@ export interface Search {
   unit: string;
   count: number;
   chance: number | null;
+  score: number | null; // Black's points by the best move
   seconds: number;
   per_second: number;
   depth: number | null;
@@ -249,7 +278,7 @@ export interface ProbedMove {
 
 export interface Run {
   name: string;
-  state: "running" | "interrupted" | "finished" | "damaged";
+  state: "running" | "interrupted" | "finished" | "damaged" | "not running"; // the last one of a network, whose end is open
   reason: string;
   games: number;
   of: number;
@@ -259,6 +288,7 @@ export interface Run {
   features: string;
   started: string;
   resume: string;
+  rounds: Record<string, [number, number][]> | null; // of a network: curves by the number of a round
 }
 
 export interface Runs {

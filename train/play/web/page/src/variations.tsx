@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { Button, Icon } from "./controls";
 import type { Mark } from "./board";
 import { fromVertex } from "./go";
-import { game } from "./server";
+import { game, tree } from "./server";
 import * as table from "./table";
 
 const letter = (i: number): string => String.fromCharCode(65 + (i % 26));
@@ -20,8 +20,9 @@ export function variationMarks(): Mark[] {
 
 export function Variations(): JSX.Element | null {
   const now = game.value;
-  const next = now?.branches.find((at) => at > now.at);
-  if (!now || (now.variations.length < 2 && now.is_main && next === undefined)) return null;
+  const { parents, line } = tree.value ?? { parents: [], line: [] };
+  const next = now ? line.findIndex((node, at) => at > now.at && parents.filter((parent) => parent === node).length > 1) : -1;
+  if (!now || (now.variations.length < 2 && now.is_main && next < 0)) return null;
   return (
     <div class="variations" role="group" aria-label="Variations">
       {now.variations.length > 1 &&
@@ -39,7 +40,7 @@ export function Variations(): JSX.Element | null {
           </span>
         ))}
       {!now.is_main && <Button onClick={() => void table.ask("branch")}>Back to the main line</Button>}
-      {next !== undefined && <Button onClick={() => table.goTo(next)}>Next variations: after move {next}</Button>}
+      {next >= 0 && <Button onClick={() => table.goTo(next)}>Next variations: after move {next}</Button>}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // Which view is shown: the part of the address after #.
 
 import { signal } from "@preact/signals";
+import { leave } from "./notices";
 
 export const VIEWS = ["play", "review", "watch", "probe", "compare", "runs"] as const;
 export type View = (typeof VIEWS)[number];
@@ -11,6 +12,7 @@ export const view = signal<View>(fromAddress());
 
 addEventListener("hashchange", () => {
   view.value = fromAddress();
+  leave(["error", "info"]);
   scrollTo(0, 0); // a phone would stay where the last view was left
 });
 

@@ -2,26 +2,27 @@
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { Board, type Ghost } from "./board";
+import { Board } from "./board";
 import { Chart, compact, type Line } from "./chart";
-import { Button, type Column, Fact, NumberField, percent, Segments, Table, whole } from "./controls";
-import { capital, fromVertex, otherName, toColor, toVertex } from "./go";
-import { heatOf, Legend, QUANTITIES, quantitiesOf, valueOf } from "./heat";
+import { type Column, Fact, NumberField, percent, perCent, SearchBar, Table, whole } from "./controls";
+import { BoardBar, GameBoard } from "./gameboard";
+import { capital } from "./go";
+import { heatOf, isDetailed, Legend, QuantityBar, quantitiesOf, QUANTITIES, valueOf } from "./heat";
+import { kept } from "./kept";
+import { lineOf, MoveList } from "./moves";
 import { showError } from "./notices";
 import { Navigation } from "./navigation";
-import { OwnershipSwitch, shownOwners } from "./ownership";
 import { PlayerField } from "./players";
+import { seatText } from "./seat";
 import { doing, frameOf, framesOf, game, hello, isConnected, onSearch, searches } from "./server";
 import * as table from "./table";
 import type { Depth, Frame, Role, Search } from "./types";
 
-const MOST_ROWS = 60;
 const BEST_MOVES = 3;
-const LONGEST_LINE = 10;
 
-const player = signal("");
-const seconds = signal(5);
-const chosenQuantity = signal("value");
+const player = kept("watch-player", "");
+const seconds = kept("watch-seconds", 5);
+const chosenQuantity = signal("chance");
 const showsAll = signal(false); // every move, rather than the candidates
 const hoveredMove = signal<string | null>(null);
 
@@ -48,7 +49,7 @@ effect(() => {
 
 onSearch((search) => {
   if (search.role !== "game" && search.role !== "analysis") return;
-  const best = search.moves.map((move, i): [string, number | null] => [move, search.columns.value?.[i] ?? null]);
+  const best = search.moves.map((move, i): [string, number | null] => [move, search.columns.chance?.[i] ?? null]);
   batch(() => {
     const isNew = search.number !== number || search.role !== role.peek();
     if (isNew) {
@@ -95,34 +96,42 @@ export function toggleSearch(): void {
 export function WatchView(): JSX.Element {
   const search = shown.value;
   const quantities = quantitiesOf(search);
-  const quantity = quantities.includes(chosenQuantity.value) ? chosenQuantity.value : (quantities[0] ?? "value");
+  const quantity = quantities.includes(chosenQuantity.value) ? chosenQuantity.value : (quantities[0] ?? "chance");
   return (
     <div class="view board-first">
       <div class="stack">
         <HeatBoard quantity={quantity} />
         <Legend quantity={quantity} heat={heatOf(isCurrent.value ? search : null, quantity, game.value?.size ?? 9, showsAll.value)} />
+        <SearchBar
+          button={isSearching.value ? "Stop" : "Search"}
+          onClick={toggleSearch}
+          text={`${seatText(player.value)}, ${seconds.value} s`}
+        >
+          <PlayerField label="Player" value={player.value} onChange={(spec) => (player.value = spec)} />
+          <NumberField label="Seconds" value={seconds.value} min={0.1} max={hello.value?.limits.seconds ?? 60} step={0.5} onChange={(n) => (seconds.value = n)} />
+        </SearchBar>
         <Navigation />
-        <div class="row">
+        <BoardBar>
           <label class="check">
             <input type="checkbox" checked={showsAll.value} onChange={(event) => (showsAll.value = event.currentTarget.checked)} />
             All moves
           </label>
-          <OwnershipSwitch />
-        </div>
+        </BoardBar>
       </div>
       <div class="stack">
         <section class="card" aria-label="Search">
-          <Setup />
           <Facts search={search} />
         </section>
         <section class="card" aria-label="Candidates">
-          <Segments
-            label="Shown on the board"
-            value={quantity}
-            options={(quantities.length ? quantities : ["value"]).map((key) => [key, QUANTITIES[key]!.title] as const)}
-            onChange={(key) => (chosenQuantity.value = key)}
+          <QuantityBar quantities={quantities} chosen={quantity} onChange={(key) => (chosenQuantity.value = key)} />
+          <MoveList
+            label="Candidates, best first"
+            search={search}
+            quantities={quantities}
+            hovered={hoveredMove}
+            onPick={(move) => void (isCurrent.value && table.playMove(move))}
+            minRows={13}
           />
-          <Candidates search={search} quantities={quantities} />
         </section>
       </div>
       {search?.kind === "memory" && <Memories search={search} />}
@@ -134,32 +143,23 @@ export function WatchView(): JSX.Element {
   );
 }
 
-function Setup(): JSX.Element {
-  const most = hello.value?.limits.seconds ?? 60;
-  return (
-    <div class="setup">
-      <PlayerField label="Player" value={player.value} onChange={(spec) => (player.value = spec)} />
-      <NumberField label="Seconds" value={seconds.value} min={0.1} max={most} step={0.5} onChange={(n) => (seconds.value = n)} />
-      <Button onClick={toggleSearch} shortcut="Space" primary>
-        {isSearching.value ? "Stop" : "Search"}
-      </Button>
-    </div>
-  );
-}
-
 function Facts({ search }: { search: Search | null }): JSX.Element {
   const { unit = "simulations", kind = "tree" } = search ?? {};
   const sizeName = { tree: "Tree nodes", memory: "Weights in use", depth: "Table entries", values: "Size" }[kind];
   return (
     <>
       <dl class="numbers">
-        <Fact name={capital(unit)} value={whole(search?.count)} />
-        <Fact name="Per second" value={search ? compact(Math.round(search.per_second)) : "–"} />
-        <Fact name="Seconds" value={search ? search.seconds.toFixed(2) : "–"} />
-        <Fact name="Depth" value={whole(search?.depth)} />
-        <Fact name={sizeName} value={search?.size === null || !search ? "–" : compact(search.size)} hint={bytesText(search)} />
         <Fact name="Best move" value={search?.chosen ?? search?.moves[0] ?? "–"} />
         <Fact name="Black’s chance" value={`${percent(valueOf(search))} %`} />
+        <Fact name={capital(unit)} value={whole(search?.count)} />
+        <Fact name="Seconds" value={search ? search.seconds.toFixed(1) : "–"} />
+        {isDetailed.value && (
+          <>
+            <Fact name="Per second" value={search ? compact(Math.round(search.per_second)) : "–"} />
+            <Fact name="Depth" value={whole(search?.depth)} />
+            <Fact name={sizeName} value={search?.size === null || !search ? "–" : compact(search.size)} hint={bytesText(search)} />
+          </>
+        )}
       </dl>
       <p class="muted one-line" title={search?.report.join("\n")}>
         {describeSearch(search)}
@@ -175,82 +175,18 @@ function describeSearch(search: Search | null): string {
   if (state === "preparing") return "Preparing the player; it is compiled on first use …";
   if (!search) return "Choose a player and search, or let an engine move in Play.";
   if (!isCurrent.value) return `The last search was after move ${search.at}.`;
-  return `${capital(search.to_play)} to play after move ${search.at}; ${search.player}`;
-}
-
-/** The line of a move, as ghost stones. */
-export function ghostsOf(search: Search | null, move: string | null, size: number): Ghost[] {
-  if (!search || move === null) return [];
-  let color = search.to_play;
-  const ghosts: Ghost[] = [];
-  for (const [i, vertex] of (search.lines[move] ?? [move]).slice(0, LONGEST_LINE).entries()) {
-    const point = fromVertex(vertex, size);
-    const isFree = point >= 0 && ghosts.every((ghost) => ghost.point !== point);
-    if (isFree) ghosts.push({ point, color: toColor(color), label: String(i + 1) });
-    color = otherName(color);
-  }
-  return ghosts;
+  return `${capital(search.to_play)} to play after move ${search.at}; ${seatText(search.player)}`;
 }
 
 function HeatBoard({ quantity }: { quantity: string }): JSX.Element {
-  const now = game.value;
-  const size = now?.size ?? 9;
+  const size = game.value?.size ?? 9;
   const search = isCurrent.value ? shown.value : null;
   const isHovered = hoveredMove.value !== null && search !== null;
   return (
-    <Board
-      size={size}
-      stones={table.stones.value}
+    <GameBoard
       label={`Go board, ${size} by ${size}, with ${QUANTITIES[quantity]?.name ?? "values"} of the moves`}
-      last={table.lastPoint.value}
-      turn={isHovered ? 0 : table.turn.value}
       marks={isHovered ? [] : heatOf(search, quantity, size, showsAll.value).marks}
-      ghosts={isHovered ? ghostsOf(search, hoveredMove.value, size) : []}
-      owners={shownOwners()}
-      onPoint={(point) => void table.playMove(toVertex(point, size))}
-    />
-  );
-}
-
-interface Row {
-  move: string;
-  index: number;
-}
-
-function Candidates({ search, quantities }: { search: Search | null; quantities: string[] }): JSX.Element {
-  const hasLines = Object.keys(search?.lines ?? {}).length > 0;
-  const line: Column<Row> = {
-    key: "line",
-    title: "Line",
-    hint: "principal variation",
-    value: (row) => search?.lines[row.move]?.length ?? 0,
-    show: (row) => search?.lines[row.move]?.slice(1).join(" ") ?? "",
-    isText: true,
-  };
-  const columns: Column<Row>[] = [
-    { key: "move", title: "Move", value: (row) => row.move, isText: true },
-    ...quantities.map(
-      (key): Column<Row> => ({
-        key,
-        title: QUANTITIES[key]!.title,
-        hint: QUANTITIES[key]!.hint,
-        value: (row) => search?.columns[key]?.[row.index] ?? null,
-        show: (row) => QUANTITIES[key]!.show(search?.columns[key]?.[row.index]),
-      }),
-    ),
-    ...(hasLines ? [line] : []),
-  ];
-  return (
-    <Table
-      label="Candidates, best first"
-      columns={columns}
-      rows={(search?.moves ?? []).slice(0, MOST_ROWS).map((move, index) => ({ move, index }))}
-      rowKey={(row) => row.move}
-      isMarked={(row) => row.index === 0}
-      onHover={(row) => (hoveredMove.value = row?.move ?? null)}
-      onPick={(row) => void (isCurrent.value && table.playMove(row.move))}
-      empty="No search yet."
-      minRows={13}
+      ghosts={isHovered ? lineOf(search, hoveredMove.value, size) : []}
     />
   );
 }
@@ -277,17 +213,17 @@ function Course(): JSX.Element {
   return (
     <>
       <div class="row spread">
-        <h2>Value V of the best three moves over the search</h2>
+        <h2>Black’s chance after the best three moves, over the search</h2>
         <span class="muted">
           {all.length ? `${whole(all[index]?.count)} of ${whole(all.at(-1)?.count)} ${unit}` : ""}
         </span>
       </div>
       <Chart
-        label="Value V of the best three moves"
+        label="Black’s chance after the best three moves"
         lines={courseOf(all)}
         xLabel={unit}
         height={210}
-        format={(y) => `${percent(y)} %`}
+        format={perCent}
         at={frameIndex.value === null ? undefined : all[index]?.count}
         onPick={(count) => !isRunning && void showFrame(nearest(count))}
       />
