@@ -7,17 +7,21 @@ which has hardly seen positions that are over, guides it only while many moves a
 
 from __future__ import annotations
 
+import numpy as np
+
 from mcts.leaves import Score
 from mcts.player import TreeSearch
 from mcts.policies import Puct
 from mcts.priors import Handcrafted, Network, sum_of
 from mcts.priors.stages import Stage
 from mcts.settings import Resources, Search
-from rlgo.go.board import BLACK, PASS, area_score
+from rlgo.go.board import BLACK, PASS, WHITE, area_score
 from rlgo.go.game import Game
 from rlgo.moves.rollout import DefaultPolicy
 from rlgo.network.conv_network import ConvNetwork
-from rlgo.play.player import Player, Seed
+from rlgo.play.ending import Arbiter
+from rlgo.play.ownership import Ownership
+from rlgo.play.player import Seed
 
 _SPAN = 20.0  # points from the middle of the window to its ends
 _INSIDE = 0.3  # values farther from 0.5 move the window
@@ -25,17 +29,21 @@ _TRIES = 6  # windows for a move, and moves that turn out to repeat a position
 _GUIDED, _FREE = 0.3, 0.001  # scale of the network's policy with many moves left, and with few
 _HOPE = 0.9  # part of the window that a sacrifice may gain
 _IDLE = 1.5 / (2 * _SPAN)  # with many moves left, one that gains no more than 1.5 points is not worth playing
+_SWING, _UNSETTLED = (
+    4.5,
+    0.6,
+)  # points that a first move gains far from the end; share of points that playouts leave open
 _ENOUGH = 16  # visits of a pass, to believe its value
 
 
-class Judge(Player):
+class Judge(Arbiter):
     """Plays on by score, and passes once no move gains anything.
 
     Parameters
     ----------
     size : board size
     network : guides the search while many moves are left
-    simulations : of a search while many moves are left, and a quarter of those of others
+    simulations : of a search while many moves are left, and a quarter of those of others, on boards up to 9x9
     seed : of all random numbers
 
     >>> import mcts, rlgo
@@ -49,6 +57,7 @@ class Judge(Player):
     def __init__(self, size: int, network: ConvNetwork, simulations: int = 800, seed: Seed = 1) -> None:
         self.sizes = (size,)
         self._expected: int | None = None  # Black's points minus White's at the end
+        self._lead = 0.0  # the same, by the last search
         self._guided, self._free = (
             TreeSearch(
                 size,
@@ -64,7 +73,7 @@ class Judge(Player):
                 evaluator=network,
                 seed=seed,
             )
-            for scale, n in ((_GUIDED, simulations), (_FREE, 4 * simulations))
+            for scale, n in ((_GUIDED, simulations), (_FREE, 4 * simulations * min(9, size) // size))
         )
 
     def warm_up(self) -> None:
@@ -74,6 +83,21 @@ class Judge(Player):
     def new_game(self) -> None:
         """Expect nothing of the next position."""
         self._expected = None
+
+    def is_far_from_over(self, game: Game) -> bool:
+        """Return whether many moves are left, and playouts leave most points open or the first move gains much."""
+        if len(game.sensible_moves()) <= game.size:
+            return False
+        if np.mean(np.abs(Ownership.of(game).map) < 0.8) > _UNSETTLED:
+            return True
+        scores = []
+        for first in (BLACK, WHITE):
+            position = game.copy()
+            position.to_play = first
+            self._expected = int(area_score(game.board))
+            self._search(self._guided, position)
+            scores.append(self._lead)
+        return scores[0] - scores[1] > _SWING
 
     def genmove(self, game: Game) -> int:
         """Choose a move by score; with many moves left, pass only if the search without the network passes, too."""
@@ -95,7 +119,8 @@ class Judge(Player):
             if _repeats(game, found[0].line[:3]):
                 game.allowed = frozenset(game.sensible_moves()) - {move}
                 continue
-            shift = round((2 * found[0].value - 1) * _SPAN)
+            self._lead = expected + (2 * found[0].value - 1) * _SPAN
+            shift = round(self._lead - expected)
             if abs(found[0].value - 0.5) < _INSIDE or not shift:
                 break
             expected += shift

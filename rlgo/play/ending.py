@@ -1,7 +1,8 @@
 """The end of a game: which chains are alive, dead or in seki, and the score.
 
 Start reading at `decide`. A strong player plays on for both sides, once with either of them first, until both pass.
-What stands then is alive; points on which the two games differ are unfinished. What is decided whatever anybody plays
+What stands then is alive; points on which the two games differ are unfinished. Where a game is far from over, playouts
+say which points are. What is decided whatever anybody plays
 (`life.unconditional`) is filled with stones before each move, so that no search spends time there.
 """
 
@@ -15,15 +16,17 @@ import numpy as np
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE, area_score
-from rlgo.go.coords import to_vertex
+from rlgo.go.coords import from_row_col, to_vertex
 from rlgo.go.game import Game
 from rlgo.go.life import owners, regions, unconditional
-from rlgo.go.rules import most_moves
+from rlgo.play.ownership import Ownership
 from rlgo.play.player import RESIGN, Player, moves_to_try, won_by
 
 MakeJudge = Callable[[int], Player | None]
 
 _DAME = 2  # points by which the games may differ: one neutral point, which whoever is first can take
+_LONG = 6  # moves by the board's size, in which a finished game is played on to its end
+_SETTLED = 0.9  # ownership by playouts, where a game is far from over
 _EYE = 1  # point of its own that a chain in seki may have beside it
 
 
@@ -98,6 +101,14 @@ def count(game: Game, dead: Iterable[int] = ()) -> Ending:
     return Ending(game, [chain for chain in chains_of(game) if points & set(chain)], [], [])
 
 
+class Arbiter(Player):
+    """A player for `decide` that sees at once if a game is far from over."""
+
+    def is_far_from_over(self, game: Game) -> bool:
+        """Return whether moves of a position are worth so much that nobody would pass."""
+        raise NotImplementedError
+
+
 def decide(game: Game, player: Player | None = None) -> Ending:
     """Decide the end of a game by playing on for both sides.
 
@@ -118,7 +129,23 @@ def decide(game: Game, player: Player | None = None) -> Ending:
     if player is None:
         owned = {p: side for side, region in unconditional(game.board)[1] for p in region.points}
         return Ending(game, [c for c in chains if owned.get(c[0], color[c[0]]) != color[c[0]]], [], [])
-    ends = [_play_on(game, first, player) for first in (BLACK, WHITE)]
+    if isinstance(player, Arbiter) and player.is_far_from_over(_filled(game, BLACK)):
+        return _by_playouts(game)
+    ends = []
+    for first in (BLACK, WHITE):
+        end, passes = _play_on(game, first, player)
+        if not end.is_over():
+            return _by_playouts(game)
+        ends.append(end)
+        if first == BLACK and passes:  # then White has begun already
+            ends.append(end)
+            break
+    return _compare(game, chains, ends)
+
+
+def _compare(game: Game, chains: list[list[int]], ends: list[Game]) -> Ending:
+    """Return the end of a game that was played on with Black first, and with White."""
+    color = game.board.color.tolist()
     one, other = (owners(end.board) for end in ends)
 
     def lives(chain: list[int], owned: list[int]) -> bool:
@@ -135,6 +162,17 @@ def decide(game: Game, player: Player | None = None) -> Ending:
     return Ending(game, dead, seki, sorted(unfinished))
 
 
+def _by_playouts(game: Game) -> Ending:
+    """Return the end of a game that is far from over: what playouts leave open is unfinished."""
+    filled = _filled(game, game.to_play)
+    share = Ownership.of(filled).map
+    owned = {from_row_col(row, col, game.size): float(share[row, col]) for row, col in np.ndindex(share.shape)}
+    sign, color = {BLACK: 1.0, WHITE: -1.0}, game.board.color.tolist()
+    dead = [c for c in chains_of(game) if all(sign[color[c[0]]] * owned[p] < -_SETTLED for p in c)]
+    unfinished = [p for p, by in owned.items() if abs(by) < _SETTLED]
+    return Ending(game, dead, [], sorted(unfinished or set(owned) - unconditional(filled.board)[0]))
+
+
 def _is_in_seki(chain: list[int], end: Game) -> bool:
     """Return whether a chain has liberties that nobody wants to fill at the end, and no two eyes."""
     board, owned = end.board, owners(end.board)
@@ -145,16 +183,23 @@ def _is_in_seki(chain: list[int], end: Game) -> bool:
     return own <= _EYE and any(owned[q] == EMPTY for q in around)
 
 
-def _play_on(game: Game, first: int, player: Player) -> Game:
-    """Let a player play on for both sides, `first` first, until both pass; return the last position."""
+def _play_on(game: Game, first: int, player: Player) -> tuple[Game, bool]:
+    """Let a player play on for both sides, `first` first, until both pass or it gets long.
+
+    Returns the last position, and whether `first` passed at once.
+    """
     player.new_game()
     position = _filled(game, first)
-    while not position.is_over() and len(position.moves) < most_moves(game.size):
+    passes = False
+    for n in range(_LONG * game.size):
+        if position.is_over():
+            break
         p = player.genmove(position)
         position.play(PASS if p == RESIGN else p)
+        passes = passes or (n == 0 and p in (PASS, RESIGN))
         if p != PASS and (filled := _filled(position, position.to_play)).board.hash != position.board.hash:
             position = filled
-    return position
+    return position, passes
 
 
 def _filled(game: Game, to_play: int) -> Game:
