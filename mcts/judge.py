@@ -105,8 +105,10 @@ class Judge(Arbiter):
         if self._expected is None:
             self._expected = int(area_score(game.board))
         searches = (self._guided, self._free) if n > game.size else (self._free,)
-        moves = (self._search(search, game) for search in searches)
-        return next((p for p in (*moves, self._hope(game)) if p != PASS), PASS) if n else PASS
+        for search in searches if n else ():
+            if (p := self._search(search, game)) != PASS:
+                return p
+        return self._hope(game) if n else PASS
 
     def _search(self, search: TreeSearch, game: Game) -> int:
         """Search until the value is inside the window."""

@@ -22,18 +22,24 @@ from rlgo.play.ending import Endings
 from train.players.networks import make_judge
 
 GNUGO = [shutil.which("gnugo") or "/usr/games/gnugo", "--mode", "gtp", "--chinese-rules"]
+_DAME = 2  # points by which the two scores may differ
 
 
 def by_gnugo(game: Game) -> str:
-    """Return GNU Go's result of the position."""
-    commands = [f"boardsize {game.size}", f"komi {game.komi}"]
-    commands += [
-        f"play {COLOR_NAMES[color]} {to_vertex(p, game.size)}" for color in COLOR_NAMES for p in game.stones(color)
-    ]
-    text = "\n".join([*commands, "final_score"]) + "\n"
-    done = subprocess.run(GNUGO, input=text, capture_output=True, text=True, check=True)
-    answer = done.stdout.strip().rsplit("\n", 1)[-1].lstrip("= ")
-    return answer.removesuffix(".0")
+    """Return GNU Go's result of the position; ? if it depends on who moves first, by more than a neutral point."""
+    scores = {}
+    for first in COLOR_NAMES:
+        commands = [f"boardsize {game.size}", f"komi {game.komi}"]  # the other colour's stones come last
+        commands += [
+            f"play {COLOR_NAMES[color]} {to_vertex(p, game.size)}"
+            for color in (first, 3 - first)
+            for p in game.stones(color)
+        ]
+        text = "\n".join([*commands, "final_score"]) + "\n"
+        done = subprocess.run(GNUGO, input=text, capture_output=True, text=True, check=True)
+        scores[first] = done.stdout.strip().rsplit("\n", 1)[-1].lstrip("= ").removesuffix(".0")
+    one, other = (float(s[2:] or 0) * (1 if s[0] == "B" else -1) for s in scores.values())
+    return "?" if abs(one - other) > _DAME else scores[game.to_play]
 
 
 def main(folder: str, file: str) -> None:

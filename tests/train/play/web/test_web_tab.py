@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 
@@ -20,8 +19,6 @@ from rlgo.go.game import Game
 from rlgo.go.sgf import read_sgf
 from rlgo.network.architecture import KINDS
 from rlgo.play.player import Candidate
-from train.play.web.messages.positions import game_of
-from train.play.web.messages.requests import Position
 from train.play.web.options import Limits
 from train.play.web.tab.searches import Searches
 
@@ -62,8 +59,7 @@ def test_a_game_against_an_engine(page, monkeypatch):
     page.ask("play", move="pass")
     over = settled(page)
     assert over["is_over"]
-    position = Position.model_validate_json(json.dumps({"size": 5, "komi": 0.5, "moves": over["moves"]}))
-    assert over["result"] == game_of(position).result
+    assert over["result"] == "?"  # nobody lives yet
     assert page.refused("genmove") == "the game is over"
     assert page.refused("resign") == "the game is over"
 
