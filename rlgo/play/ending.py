@@ -39,6 +39,11 @@ class Ending:
     game : the game that ends
     dead, seki : the chains that are dead, and those that live without two eyes, each by its points
     unfinished : the points that belong to whoever moves there first; empty if the game is finished
+
+    >>> import rlgo
+    >>> ending = rlgo.Ending(rlgo.Game(5, komi=0.5), [], [], [])
+    >>> ending.result, ending.territory(rlgo.BLACK)
+    ('W+0.5', [])
     """
 
     game: Game

@@ -12,7 +12,7 @@ from rlgo.go.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.game import Game
 from rlgo.go.life import owners, unconditional
-from rlgo.play.ending import Endings, _filled, count, decide
+from rlgo.play.ending import Arbiter, Endings, _filled, count, decide
 from rlgo.play.player import RandomPlayer
 
 # Black lives in the left half, White in the right one, and one stone of each is lost in the other's.
@@ -59,6 +59,40 @@ def test_what_depends_on_who_is_first_is_unfinished() -> None:
     assert ending.result == "?"
     with pytest.raises(RlgoError, match="cannot score: unfinished at"):
         ending.check()
+
+
+class Hurried(Arbiter):
+    def is_far_from_over(self, game: Game) -> bool:  # noqa: ARG002
+        return True
+
+
+def test_a_game_that_is_far_from_over_is_not_played_on() -> None:
+    """`Hurried` cannot move."""
+    ending = decide(Game(5), Hurried())
+    assert len(ending.unfinished) == 25
+    assert ending.result == "?"
+
+
+class Endless(RandomPlayer):
+    def genmove(self, game: Game) -> int:
+        moves = game.legal_moves()
+        return moves[0] if moves else PASS
+
+
+def test_a_game_that_goes_on_for_long_is_unfinished() -> None:
+    asked: list[int] = []
+    player = Endless(1)
+    player.new_game = lambda: asked.append(1)  # type: ignore[method-assign]
+    assert decide(Game(5), player).unfinished
+    assert len(asked) == 1
+
+
+def test_if_black_passes_first_white_has_begun() -> None:
+    asked: list[int] = []
+    judge = Scripted("pass pass")
+    judge.new_game = lambda: asked.append(1)  # type: ignore[method-assign]
+    assert decide(halves(), judge).unfinished == []
+    assert len(asked) == 1
 
 
 def test_without_a_judge_only_what_nobody_can_save_is_dead() -> None:
