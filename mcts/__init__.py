@@ -13,6 +13,7 @@ from rlgo.base.lazy import lazily
 __all__, __getattr__, __dir__ = lazily(
     __name__,
     {
+        "mcts.judge": ("Judge",),
         "mcts.leaves": (
             "CorrectedValue",
             "LearnedValue",
@@ -20,6 +21,7 @@ __all__, __getattr__, __dir__ = lazily(
             "NetworkValue",
             "OutsideValue",
             "Playout",
+            "Score",
             "Value",
         ),
         "mcts.outside.evaluator": ("Evaluator",),

@@ -559,7 +559,7 @@ class TreeSearch(Player):
         is_over : polled while an evaluator computes; True goes on without its answer
         """
         passes = PASS not in moves and (game.allowed is None or PASS in game.allowed)
-        passes = passes and interpreted(may_pass)(len(moves), game.size, self.composition.is_outside)
+        passes = passes and interpreted(may_pass)(len(moves), game.size, self.composition.passes)
         actions = [*moves, PASS] if passes else moves
         self.root.move_to(game, np.array(actions, np.int64))
         if self._halves:

@@ -169,7 +169,7 @@ def expand(edge, tree, context, workspace):
         return np.int64(NO_CHILD)
     if shared and not compare_and_swap(tree.child, edge, NO_CHILD, BEING_ADDED):
         return np.int64(NO_CHILD)
-    node = add_node(b, tree, path.candidates, workspace.rng, shared, search.is_outside)
+    node = add_node(b, tree, path.candidates, workspace.rng, shared, search.passes)
     if node != NO_CHILD:
         if search.is_outside:
             tree.stage[node] = np.uint8(WAITING)

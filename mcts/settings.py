@@ -58,6 +58,7 @@ class Search(NamedTuple):
         Le(1_000),
         Key("Losses that a thread adds on its way down a shared tree, to keep others off its path.", needs=_SHARED),
     ] = 1
+    passes: bool = False  # whether a pass is an action everywhere, and not only near the end; an evaluator implies it
     max_moves: MaxMoves = 0  # plies before a simulation is scored as it is; 0: 3 * size * size
 
     def combine(self) -> None:
@@ -96,6 +97,7 @@ class Composition(NamedTuple):
     prior_n : C, the visits that the prior of a node counts for
     at_once : whether a new node has its prior at once, and not only when an action is chosen there
     is_outside : whether an evaluator gives priors
+    passes : whether a pass is an action everywhere: an evaluator's policy knows how likely it is
     scale, shift : of its policies, see `log_odds.action_x`
     waits : whether the value of an evaluator is all that counts
     """
@@ -109,6 +111,7 @@ class Composition(NamedTuple):
     prior_n: int
     at_once: bool
     is_outside: bool
+    passes: bool
     scale: float
     shift: float
     waits: bool
@@ -137,6 +140,7 @@ def compose(search: Search, size: int, shares_tree: bool) -> Composition:
         confidences(search.policy)[0] if search.prior else 0,
         at_once,
         outside is not None,
+        outside is not None or search.passes,
         float(scale),
         float(shift),
         waits,

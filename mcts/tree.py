@@ -237,12 +237,12 @@ def visits_to_expand(expand_after, tree):
 
 
 @njit
-def add_node(b, tree, moves, rng, shared, is_outside):
+def add_node(b, tree, moves, rng, shared, passes):
     """Add a node for the position on `b`: its sensible moves, and a pass if `may_pass`, in random order.
 
     moves : uint16[P], scratch
     shared : whether other threads use the tree
-    is_outside : whether an evaluator gives policies
+    passes : see `may_pass`
     Returns the node's index, or NO_CHILD if the tree is full.
     """
     before = tree.used[0]
@@ -254,7 +254,7 @@ def add_node(b, tree, moves, rng, shared, is_outside):
         p = np.int64(b.empties[np.uint64(i)])
         if is_sensible(b, p):
             n = _insert(p, moves, n, rng)
-    if may_pass(n, b.board_size, is_outside):
+    if may_pass(n, b.board_size, passes):
         n = _insert(PASS, moves, n, rng)
     # Reserve the node and its edges in one step, so that they stay in the same order despite other threads.
     node, first = np.int64(0), np.int64(0)
@@ -285,12 +285,14 @@ def _insert(p, moves, n, rng):
 
 
 @inline
-def may_pass(n, size, is_outside):
+def may_pass(n, size, passes):
     """Return whether a pass is an action besides n sensible moves.
 
-    It can only be best near the end, as in seki; but an evaluator's policy knows how likely it is at any time.
+    It can only be best near the end, as in seki.
+
+    passes : whether it is one everywhere
     """
-    return n <= size or is_outside
+    return n <= size or passes
 
 
 @njit

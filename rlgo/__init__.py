@@ -18,6 +18,7 @@ __all__, __getattr__, __dir__ = lazily(
         "rlgo.go.clock": ("TimeSettings",),
         "rlgo.go.coords": ("from_row_col", "from_vertex", "point_of", "to_row_col", "to_vertex"),
         "rlgo.go.draw": ("board_svg",),
+        "rlgo.play.ending": ("Ending", "count", "decide"),
         "rlgo.search.dyna2": ("Dyna2",),
         "rlgo.base.errors": ("RlgoError",),
         "rlgo.learning.fast_games": ("play_fast",),

@@ -39,6 +39,7 @@ MORE = {
     "mcts/outside/test_evaluator.py": "a search for each kind of answer",
     "mcts/policies/test_gumbel.py": "JAX, and mctx",
     "mcts/priors/test_pattern_prior.py": "searches with patterns",
+    "mcts/test_judge.py::test_all_positions": "searches to the end of games",
     "rlgo/learning/test_balancing.py": "learned default policies",
     "rlgo/learning/test_fast_games.py": "games in compiled code, by two players",
     "rlgo/features/test_other_windows.py": "kernels of windows of other forms, each used once",

@@ -44,6 +44,20 @@ class Scripted(Player):
         return self.maps
 
 
+class Taker(Player):
+    """A judge that takes the stones at some vertices, for their opponent, and passes otherwise."""
+
+    name = "taker"
+
+    def __init__(self, *vertices: str) -> None:
+        self.vertices = vertices
+
+    def genmove(self, game: Game) -> int:
+        lost = [from_vertex(vertex, game.size) for vertex in self.vertices]
+        liberties = [q for p in lost if game.board.color[p] == 3 - game.to_play for q in game.liberties(p)]
+        return next((q for q in liberties if game.is_legal(q)), PASS)
+
+
 class Thinker(Player):
     """Has one candidate more after every step of its thinking; moves to the best, the first empty point."""
 

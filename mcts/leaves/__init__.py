@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcts.leaves import mixture, playout, values
+from mcts.leaves import mixture, playout, score, values
 from mcts.leaves.mixture import Mixture as Mixture
 from mcts.leaves.playout import Playout as Playout
+from mcts.leaves.score import Score as Score
 from mcts.leaves.values import CorrectedValue as CorrectedValue
 from mcts.leaves.values import LearnedValue as LearnedValue
 from mcts.leaves.values import NetworkValue as NetworkValue
@@ -17,7 +18,7 @@ from mcts.leaves.values import OutsideValue as OutsideValue
 from mcts.leaves.values import Value as Value
 from rlgo.compiler.dispatch import by_first
 
-LEAVES: dict[type, Any] = {Playout: playout, Value: values, Mixture: mixture}
+LEAVES: dict[type, Any] = {Playout: playout, Value: values, Mixture: mixture, Score: score}
 """The module of each leaf."""
 
 

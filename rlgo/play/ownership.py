@@ -1,20 +1,18 @@
-"""Ownership by playouts: the expected owner of each point, the dead stones, and the score without them.
+"""Ownership by playouts: the expected owner of each point in the course of a game.
 
-Start reading at `Ownership.of`. It allows users and servers to end a game before it is played out; search and learning
-count every stone on the board as alive.
+Start reading at `Ownership.of`. How a game ends is in `ending`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from rlgo.base.checks import check
 from rlgo.base.settings import Count
-from rlgo.compiler.jit import compile_together, compiling, copy_record, make_rng, njit
+from rlgo.compiler.jit import compiling, copy_record, make_rng, njit
 from rlgo.go.board import BLACK, BORDER, EMPTY, WHITE, new_boards
 from rlgo.go.coords import from_row_col
 from rlgo.go.game import Game
@@ -23,8 +21,6 @@ from rlgo.moves.rollout import DefaultPolicy, new_rollout, playout
 from rlgo.play.player import Seed
 
 PLAYOUTS = 400  # 6 ms on an empty 9x9 board, 25 ms on 19x19; the standard error of an owner's share is 2.5 % at most
-_DEAD = 0.8  # share of playouts in which the opponent ends up owning the points of a dead chain
-CERTAIN = 0.95  # a game counts as decided if one side wins this share of playouts
 
 
 @njit
@@ -96,12 +92,6 @@ class Ownership:
             wins = play_out_owners(*call)
         return cls(game, owned / playouts, wins / playouts)
 
-    @staticmethod
-    def prepare(size: int) -> None:
-        """Compile what the ownership of a board needs, in a second process if there is one (`jit.compile_together`)."""
-        with compiling(f"ownership, {size}x{size}"):
-            compile_together(later=[(play_out_owners, *_call(Game(size), 1, 0)[0])])
-
     @classmethod
     def after(
         cls, game: Game, lines: Sequence[tuple[Sequence[int], float]], playouts: int = PLAYOUTS, seed: Seed = 0
@@ -134,69 +124,3 @@ class Ownership:
     def score(self) -> float:
         """The mean score of the playouts: Black's points minus White's minus komi."""
         return float(self.map.sum()) - self._game.komi
-
-    @cached_property
-    def chains(self) -> list[list[int]]:
-        """The points of each chain of the position."""
-        board = self._game.board
-        chains: dict[int, list[int]] = {}
-        for p in np.flatnonzero((board.color == BLACK) | (board.color == WHITE)).tolist():
-            chains.setdefault(int(board.chain[p]), []).append(p)
-        return list(chains.values())
-
-    def dead(self) -> list[list[int]]:
-        """List the dead chains: those on points that mostly end up as the opponent's."""
-        sign = {BLACK: -1, WHITE: 1}
-        color = self._game.board.color
-        return [c for c in self.chains if sign[int(color[c[0]])] * self._owned[c].mean() >= 2 * _DEAD - 1]
-
-    def territory(self, color: int) -> list[int]:
-        """List the empty points that mostly end up as a colour's; for EMPTY, as neutral."""
-        empty = np.flatnonzero(self._game.board.color == EMPTY).tolist()
-        return [p for p in empty if self._owner(p) == color]
-
-    def _owner(self, p: int) -> int:
-        return EMPTY if abs(self._owned[p]) < 2 * _DEAD - 1 else BLACK if self._owned[p] > 0 else WHITE
-
-    def without_dead(self, dead: Sequence[Sequence[int]] | None = None) -> Game:
-        """Return the position without its dead stones. Its score is that of a game ended by agreement.
-
-        dead : the chains that count as dead; None: those of `dead`
-        """
-        game = self._game
-        rest = Game(game.size, game.komi)
-        dead = self.dead() if dead is None else dead
-        color = game.board.color
-        rest.set_up([(int(color[p]), p) for chain in self.chains if chain not in dead for p in chain], game.to_play)
-        rest.resigned = game.resigned
-        return rest
-
-
-def areas(game: Game) -> dict[int, int]:
-    """Return the points of each colour by area, with all stones alive; their difference less komi is `Game.score`.
-
-    >>> import rlgo
-    >>> game = rlgo.Game(5)
-    >>> for vertex in ("C3", "pass"):
-    ...     game.play(vertex)
-    >>> areas(game)
-    {1: 25, 2: 0}
-    """
-    color, size = game.board.color, game.size
-    found = {c: int(np.count_nonzero(color == c)) for c in (BLACK, WHITE)}
-    seen: set[int] = set()
-    for start in np.flatnonzero(color == EMPTY).tolist():
-        if start in seen:
-            continue
-        region, borders = [start], set[int]()
-        seen.add(start)
-        for p in region:
-            for q in (p + 1, p - 1, p + size + 1, p - size - 1):
-                if color[q] == EMPTY and q not in seen:
-                    seen.add(q)
-                    region.append(q)
-                elif color[q] in found:
-                    borders.add(int(color[q]))
-        if len(borders) == 1:
-            found[borders.pop()] += len(region)
-    return found

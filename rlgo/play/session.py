@@ -26,7 +26,7 @@ from rlgo.go.board import BLACK, PASS
 from rlgo.go.clock import Clock, TimeSettings
 from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.go.sgf import load_sgf, record_note, write_sgf
-from rlgo.play.ending import Resignation, clean_up, is_won_by_pass, settled
+from rlgo.play.ending import Ending, Endings, MakeJudge, Resignation, clean_up, count, is_won_by_pass
 from rlgo.play.notes import print_bug, print_note
 from rlgo.play.ownership import Ownership
 from rlgo.play.player import RESIGN, Player, won_by
@@ -47,7 +47,7 @@ class GameSession:
     game : the game so far; another object after `new_game`, `load` and other methods that begin anew
     clock : the time of both sides
     ponders : whether `ponder` thinks in the opponent's time
-    all_alive : whether every stone on the board counts as alive in the end, as on CGOS; otherwise playouts decide
+    all_alive : whether every stone on the board counts as alive in the end, as on CGOS; otherwise a search decides
     early_pass : whether to answer a pass with a pass once the game is won without playing out the opponent's dead
         stones. If the other side counts them as alive after all, that may lose the game.
     resigns : whether the player gives up a lost game, as against people, see `ending.Resignation`
@@ -72,6 +72,7 @@ class GameSession:
         resigns: bool = False,
         time_settings: TimeSettings | None = None,
         make: MakePlayer | None = None,
+        judge: MakeJudge | None = None,
         make_analyst: MakePlayer | None = None,
         log: Callable[[str], None] | None = None,
         ready: Ready | None = None,
@@ -85,6 +86,8 @@ class GameSession:
         ponders, all_alive, early_pass, resigns : see the attributes of the same names
         time_settings : time settings of both sides; None means no clock
         make : makes the same player for another board size, or raises an RlgoError; None: `player` is the only one
+        judge : makes the player that decides the end of games on a board, see `ending.decide`; None: only stones that
+            are dead whatever anybody plays are dead
         make_analyst : makes the player of `analyst`, for a board size; None: `player` analyses
         log : called with a line of text for each event, such as a search and its result
         ready : if given, the player is warmed up in another thread, and whatever needs it waits: see `wait`. Called
@@ -106,6 +109,7 @@ class GameSession:
         self._make_analyst = make_analyst
         self._analyst: GameSession | None = None  # until it is needed
         self._searching = Searching(self._players, self.clock, self.log)
+        self._endings = Endings(judge)
         self._resignation = Resignation()
         self.game = Game(size, komi)
         self._komi = self.game.komi  # of games that state none
@@ -258,8 +262,8 @@ class GameSession:
         """Connect a player with this session, and compile now what it may need while a clock runs."""
         player.stop = self._searching.is_stopped
         player.warm_up()
-        if not self.all_alive:
-            Ownership.prepare(size)
+        if self.early_pass and (judge := self._endings.judge(size)) is not None:
+            judge.warm_up()
 
     def set_time(self, settings: TimeSettings | None) -> None:
         """Set the clock by these settings, or remove it (None). No clock starts before the player is ready."""
@@ -315,7 +319,7 @@ class GameSession:
     def clean_up(self, color: int | None = None) -> int:
         """Play like `genmove`, but keep playing while the opponent has dead stones on the board."""
         position = self._position(color)
-        p = self._searching.choose(position, partial(clean_up, self.player), timed=True)
+        p = self._searching.choose(position, partial(clean_up, self.player, self._endings), timed=True)
         return self._make_move(p, position.to_play)
 
     def suggest(self, color: int | None = None, report: Report | None = None, every: float = REPORT_SECONDS) -> int:
@@ -327,7 +331,7 @@ class GameSession:
     def _choose(self, position: Game, *, timed: bool, report: Report | None, every: float) -> int:
         """Choose a move; with `early_pass`, end a game that is won, without a search."""
         self.wait()
-        if self.early_pass and is_won_by_pass(position):
+        if self.early_pass and is_won_by_pass(position, self._endings):
             self._searching.last = None
             self.log(f"{COLOR_NAMES[position.to_play]} passes: the game is won")
             return PASS
@@ -419,16 +423,17 @@ class GameSession:
         """Estimate by playouts who will own which point."""
         return Ownership.of(self.game)
 
-    def dead(self, ownership: Ownership | None = None) -> list[list[int]]:
-        """List the dead chains, by points; none if all stones count as alive.
+    def ending(self, game: Game | None = None) -> Ending:
+        """Decide which stones of the game, or of another one, are dead; none if all count as alive.
 
-        ownership : what `ownership` returned, if it is known
+        It may take seconds, once for each position.
         """
-        return [] if self.all_alive else (ownership or self.ownership()).dead()
+        game = game or self.game
+        return count(game) if self.all_alive else self._endings(game)
 
     def result(self) -> str:
-        """Score the game as it stands, without its dead stones unless all count as alive: ``B+3.5``, ``W+R``, ``0``."""
-        return settled(self.game, self.all_alive).result
+        """Score the game without its dead stones: ``B+3.5``, ``W+R``, ``0``; ``?`` if it is unfinished."""
+        return self.ending().result
 
     def final_result(self) -> str | None:
         """Return `result` if the game is over, and None otherwise."""
@@ -444,7 +449,8 @@ class GameSession:
             return
         self._announced_end = True
         try:
-            self.player.end_game(game, settled(game, self.all_alive).outcome)
+            if getattr(self.player.end_game, "__func__", None) is not Player.end_game:  # the outcome may need a search
+                self.player.end_game(game, self.ending(game).rest.outcome)
         except RlgoError as error:  # the move has been played and must not fail
             print_note(str(error))
         except Exception:

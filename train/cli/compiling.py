@@ -36,13 +36,14 @@ def compile_players(
     from rlgo.compiler.cache_folders import CACHE_DIR
     from rlgo.play.session import GameSession
     from train.players import make_player
+    from train.players.networks import make_judge
     from train.players.spec import parse_spec
 
     for spec in players or ():
         parse_spec(spec)  # refused before anything is compiled
     start = time.perf_counter()
     for spec in players or [ENGINE, f"{ENGINE},strength=1"]:
-        session = GameSession(make_player(spec, size, seed=1), size)
+        session = GameSession(make_player(spec, size, seed=1), size, judge=make_judge, early_pass=True)
         try:
             for _ in range(2):  # some kernels are used from the second move on
                 session.genmove()

@@ -179,7 +179,7 @@ def gtp(
     komi: Komi = DEFAULT_KOMI,
     ponder: Annotated[bool, option("--ponder", "Think in the opponent's time.")] = False,
     all_alive: Annotated[
-        bool, option("--all-alive", "Count all stones as alive at the end, as CGOS does; by default, playouts decide.")
+        bool, option("--all-alive", "Count all stones as alive at the end, as CGOS does; by default, a search decides.")
     ] = False,
     early_pass: Annotated[
         bool, option("--early-pass", "Answer a pass with a pass in a won game, despite dead stones on the board.")
@@ -226,6 +226,7 @@ def _make(spec: str, size: int) -> GoPlayer:
 def _speak_gtp(spec: str, size: int, komi: float, options: dict[str, Any]) -> None:
     """Be a GTP engine on standard input and output; its player gets ready in the background."""
     from rlgo.play.gtp import GtpEngine, run
+    from train.players.networks import make_judge
     from train.players.spec import strongest
 
     player = _make(spec, size)
@@ -234,7 +235,7 @@ def _speak_gtp(spec: str, size: int, komi: float, options: dict[str, Any]) -> No
         message(f"rlgo: {player.name} is ready" if error is None else f"rlgo: {error}")
 
     make, make_analyst = functools.partial(_make, spec), functools.partial(_make, strongest(spec))
-    options |= {"make": make, "make_analyst": None if strongest(spec) == spec else make_analyst}
+    options |= {"make": make, "make_analyst": None if strongest(spec) == spec else make_analyst, "judge": make_judge}
     engine = GtpEngine(player, size, komi, title=_title(spec), ready=report, **options)
     try:
         run(engine)

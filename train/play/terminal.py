@@ -22,10 +22,11 @@ from rlgo.go.clock import parse_time
 from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.draw import board_text
 from rlgo.go.game import COLOR_NAMES, Game
-from rlgo.play.ownership import PLAYOUTS, Ownership
+from rlgo.play.ending import Ending
 from rlgo.play.player import RESIGN, Candidate, name_of_move, won_by
 from rlgo.play.session import GameSession
 from train.console import unicode_output
+from train.players.networks import make_judge
 from train.players.spec import make_player, strongest
 from train.process import interruptible
 
@@ -230,10 +231,10 @@ class TerminalGame:
         elif self.session.all_alive:
             self.write(f"Both have passed: {self._result}, all stones alive.")
         else:
-            ownership = self.session.ownership()
-            self.write(f"Both have passed. {self._dead(ownership)}")
-            if ownership.dead():
-                self._show(ownership.without_dead())
+            ending = self.session.ending()
+            self.write(f"Both have passed. {self._describe_end(ending)}")
+            if ending.dead:
+                self._show(ending.rest)
             differs = f" (as the board stands: {game.result})" if game.result != self._result else ""
             self.write(f"The score is {self._result}{differs}.")
             if not self._agrees("Do you agree? If not, you play on, and all stones count as alive at the end."):
@@ -270,22 +271,25 @@ class TerminalGame:
         self.write("\n".join(lines))
 
     def _score(self) -> None:
-        ownership = self.session.ownership()
-        lead = f"{'B' if ownership.score > 0 else 'W'}+{abs(ownership.score):.1f}"
-        self.write(f"Black wins {ownership.wins:.0%} of {PLAYOUTS} playouts, which end {lead} on average.")
-        self.write(self._dead(ownership))
-        without = f"; without the dead stones: {ownership.without_dead().result}" if ownership.dead() else ""
+        ending = self.session.ending()
+        self.write(self._describe_end(ending))
+        without = f"; without the dead stones: {ending.rest.result}" if ending.dead else ""
         self.write(f"As the board stands, all stones alive: {self.game.result}{without}.")
 
-    def _dead(self, ownership: Ownership) -> str:
-        """List the dead stones by colour."""
-        color = self.game.board.color
-        dead = []
-        for side, name in COLOR_NAMES.items():
-            points = sorted(p for chain in ownership.dead() for p in chain if color[p] == side)
-            if points:
-                dead.append(f"{name} {_vertices(points, self.game)}")
-        return f"Dead, by playouts: {'; '.join(dead)}." if dead else "No stone is dead, by playouts."
+    def _describe_end(self, ending: Ending) -> str:
+        """List the stones that are dead and in seki by colour, and what is unfinished."""
+        color, texts = self.game.board.color, []
+        for chains, what in ((ending.dead, "Dead"), (ending.seki, "In seki")):
+            points = {
+                name: sorted(p for chain in chains for p in chain if color[p] == side)
+                for side, name in COLOR_NAMES.items()
+            }
+            named = "; ".join(f"{name} {_vertices(found, self.game)}" for name, found in points.items() if found)
+            texts += [f"{what}: {named}."] if named else []
+        texts = texts or ["No stone is dead."]
+        if ending.unfinished:
+            texts.append(f"Unfinished, for whoever moves first: {_vertices(ending.unfinished, self.game)}.")
+        return " ".join(texts)
 
     # --- the record ---
 
@@ -379,6 +383,7 @@ def play_in_terminal(
             resigns=True,
             time_settings=settings,
             ready=lambda _: None,
+            judge=make_judge,
             make_analyst=make_analyst,
         )
         with contextlib.suppress(ImportError):  # enables line editing in `input`, where available

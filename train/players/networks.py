@@ -9,14 +9,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mcts.judge import Judge
 from mcts.outside.checked import CheckedNetwork
 from mcts.outside.onnx import OnnxNetwork
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import user_path
-from rlgo.base.resources import NO_NETWORK, SHIPPED_NETWORKS
+from rlgo.base.resources import NO_NETWORK, SHIPPED_NETWORKS, nearest_size
 from rlgo.base.user_code import load
 from rlgo.network.conv_network import load_network
 from rlgo.network.policy_network import PolicyNetwork
+from rlgo.play.player import Player
 from train.players.loading import loaded, note_file, note_source
 
 NAMES = SHIPPED_NETWORKS.files()
@@ -74,3 +76,10 @@ def _load_program(name: str) -> Any:
 
 def _evaluator_in(source: Any, name: str) -> Any:  # noqa: ARG001 - the file, for `loaded`
     return load(f"network {name}", name, "a function of rlgo.Positions, see mcts.Evaluator", callable)
+
+
+def make_judge(size: int) -> Player | None:
+    """Make the player that decides the end of games on a board, or return None without a shipped network."""
+    if not NAMES:
+        return None
+    return Judge(size, load_evaluator(nearest_size(size, NAMES)))

@@ -122,8 +122,10 @@ def time_left(session: GameSession, args: list[str]) -> None:
 
 @command("final_score")
 def final_score(session: GameSession, _args: list[str]) -> str:
-    """Score the game as it stands."""
-    return session.result()
+    """Score the game without its dead stones. It fails if the game is unfinished."""
+    ending = session.ending()
+    ending.check()
+    return ending.result
 
 
 TERRITORY = {"black_territory": BLACK, "white_territory": WHITE}
@@ -132,20 +134,14 @@ _STATUS = ("alive", "seki", "dead", *TERRITORY, "dame")
 
 @command("final_status_list")
 def final_status_list(session: GameSession, args: list[str]) -> str:
-    """List the chains that are alive or dead, or the empty points of a territory, as in GNU Go.
-
-    Chains in seki are listed as alive: by area, there is no difference.
-    """
+    """List the chains that are alive, dead or in seki, or the empty points of a territory, as in GNU Go."""
     (status,) = take(args, "STATUS", str)
     if status not in _STATUS:
         raise RlgoError(f"syntax error: expected one of {', '.join(_STATUS)}")
-    ownership = session.ownership()
-    dead = session.dead(ownership)
-    if status in TERRITORY:
-        return vertices(ownership.territory(TERRITORY[status]), session.game.size)
-    if status == "dame":
-        return vertices(ownership.territory(EMPTY), session.game.size)
-    wanted = {"alive": [c for c in ownership.chains if c not in dead], "dead": dead, "seki": []}[status]
+    ending = session.ending()
+    if status in (*TERRITORY, "dame"):
+        return vertices(ending.territory(TERRITORY.get(status, EMPTY)), session.game.size)
+    wanted = {"alive": ending.alive, "dead": ending.dead, "seki": ending.seki}[status]
     return "\n".join(vertices(points, session.game.size) for points in wanted)
 
 

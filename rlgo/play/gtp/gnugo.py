@@ -46,15 +46,16 @@ def list_stones(session: GameSession, args: list[str]) -> str:
 
 @command("final_status")
 def final_status(session: GameSession, args: list[str]) -> str:
-    """Return the status of a point: alive, dead, black_territory, white_territory or dame."""
+    """Return the status of a point: alive, dead, seki, black_territory, white_territory or dame."""
     (vertex,) = take(args, "VERTEX", str)
     p = from_vertex(vertex, session.game.size)
     if not p:
         raise RlgoError("syntax error: expected VERTEX, found a pass")
-    ownership = session.ownership()
+    ending = session.ending()
     if session.game.board.color[p] == EMPTY:
-        return next((name for name, color in TERRITORY.items() if p in ownership.territory(color)), "dame")
-    return "dead" if any(p in chain for chain in session.dead(ownership)) else "alive"
+        return next((name for name, color in TERRITORY.items() if ending.owners[p] == color), "dame")
+    status = {"dead": ending.dead, "seki": ending.seki}
+    return next((name for name, chains in status.items() if any(p in chain for chain in chains)), "alive")
 
 
 @command("printsgf")

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 from board_data import SETTLED, from_diagram
-from gtp_controller import Scripted, Thinker
+from gtp_controller import Scripted, Taker, Thinker
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS, WHITE
@@ -271,20 +271,24 @@ def test_the_clock_runs_during_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     assert session.clock.budget(BLACK, 9) is None
 
 
+def taker(_size: int) -> Player:
+    return Taker("B2")
+
+
 def test_dead_stones_and_the_result() -> None:
-    session = GameSession(Scripted(), komi=0.5)
+    session = GameSession(Scripted(), komi=0.5, judge=taker)
     session.game = from_diagram(SETTLED, BLACK, 0.5)
-    assert session.dead() == [[at("B2")]]
+    assert session.ending().dead == [[at("B2")]]
     assert session.result() == f"B+{session.game.score() + 13:g}"
     assert session.ownership().map.shape == (9, 9)
     session.all_alive = True
-    assert session.dead() == []
+    assert session.ending().dead == []
     assert session.result() == session.game.result
 
 
 def test_an_early_pass_needs_no_search() -> None:
     player, said = Scripted("C1"), list[str]()
-    session = GameSession(player, komi=0.5, early_pass=True, log=said.append)
+    session = GameSession(player, komi=0.5, early_pass=True, judge=taker, log=said.append)
     session.game = from_diagram(SETTLED, WHITE, 0.5)
     session.play(PASS)
     assert session.genmove() == PASS
@@ -295,7 +299,7 @@ def test_an_early_pass_needs_no_search() -> None:
 
 def test_who_would_lose_does_not_pass_early() -> None:
     player = Scripted("pass")
-    session = GameSession(player, komi=0.5, early_pass=True)
+    session = GameSession(player, komi=0.5, early_pass=True, judge=taker)
     session.game = from_diagram(SETTLED, BLACK, 0.5)  # Black is far ahead
     session.play(PASS)
     session.genmove()
@@ -366,7 +370,7 @@ def test_the_outcome_is_that_without_dead_stones() -> None:
     player = RandomPlayer(1)
     player.end_game = lambda _game, outcome: outcomes.append(outcome)  # type: ignore[method-assign]
     for all_alive in (False, True):
-        session = GameSession(player, 5, 2.5, all_alive=all_alive)
+        session = GameSession(player, 5, 2.5, all_alive=all_alive, judge=lambda _size: Taker("C1", "A5"))
         black, white = "A3 B3 C3 D3 E3 C4 C5 A4", "A2 B2 C2 D2 E2 C1 A5"
         stones = [(color, at(name, 5)) for color, names in ((BLACK, black), (WHITE, white)) for name in names.split()]
         session.set_up(stones, BLACK)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gtp_controller import Taker
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, WHITE
@@ -53,8 +54,9 @@ class Played:
         self, *lines: Any, player: Player | str = "", color: int = BLACK, size: int = 5, **options: Any
     ) -> None:
         player = Scripted(player) if isinstance(player, str) else player
-        make = options.pop("make_analyst", None)
-        self.session = GameSession(player, size, options.pop("komi", 0.5), early_pass=True, make_analyst=make)
+        judge, make = Taker(*options.pop("dead", "").split()), options.pop("make_analyst", None)
+        options_of_session = {"early_pass": True, "judge": lambda _size: judge, "make_analyst": make}
+        self.session = GameSession(player, size, options.pop("komi", 0.5), **options_of_session)
         self.lines, self.written, self.prompts = list(lines), list[str](), list[str]()
         self.terminal = TerminalGame(self.session, color, self.read, self.written.append, **options)
         self.terminal.run()
@@ -178,12 +180,12 @@ def test_a_hint_is_of_the_position_on_the_board() -> None:
 def dead_stone(*more: Any, **options: Any) -> Played:
     """Black owns all of the board but one white stone, which is dead: as it stands, White's E1 takes some area."""
     black = ["A2", "B2", "C2", "D2", "E2", "B4", "D4"]
-    return Played(*black, "pass", *more, player="pass pass pass pass pass pass E1", **options)
+    return Played(*black, "pass", *more, player="pass pass pass pass pass pass E1", dead="E1", **options)
 
 
 def test_the_end_without_dead_stones() -> None:
     played = dead_stone("y", "D1", "quit", komi=0.5)
-    assert "Both have passed. Dead, by playouts: White E1." in played.written
+    assert "Both have passed. Dead: White E1." in played.written
     assert "The score is B+24.5 (as the board stands: B+18.5)." in played.written
     assert "the game is over (B+24.5): expected undo, save or quit" in played.written
     assert played.terminal.done
@@ -200,17 +202,16 @@ def test_the_engine_agrees_to_end_a_game_that_it_has_won() -> None:
     """It passes though dead stones stand, unless all count as alive."""
     white = ["E1", "D1", "C1", "B1", "A5", "E5"]
     script = "C3 B2 D2 C2 E2 A2 B4 D4 C4 pass"
-    played = Played(*white, "pass", "yes", player=script, color=WHITE, komi=1.5)
+    played = Played(*white, "pass", "yes", player=script, color=WHITE, komi=1.5, dead="E1 D1 C1 B1 A5 E5")
     assert played.moves.endswith("B:B4 W:pass B:pass")
-    assert "Both have passed. Dead, by playouts: White B1 C1 D1 E1 A5 E5." in played.written
-    played = Played(*white, "pass", "no", "pass", player=script, color=WHITE, komi=1.5)
+    assert "Both have passed. Dead: White B1 C1 D1 E1 A5 E5." in played.written
+    played = Played(*white, "pass", "no", "pass", player=script, color=WHITE, komi=1.5, dead="E1 D1 C1 B1 A5 E5")
     assert played.moves.endswith("B:B4 W:pass B:D4")
 
 
 def test_score_and_help() -> None:
     played = dead_stone("y", "score", "help")
-    assert played.written.count("Dead, by playouts: White E1.") == 1
-    assert any(text.startswith("Black wins 100% of 400 playouts, which end B+2") for text in played.written)
+    assert played.written.count("Dead: White E1.") == 1
     assert any(text.endswith("without the dead stones: B+24.5.") for text in played.written)
     help_text = played.written[-2]
     assert all(f"  {name} " in help_text for name in ["pass", "undo", "hint", "score", "save", "quit"])

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from board_data import SETTLED, from_diagram
-from gtp_controller import Controller, Scripted
+from gtp_controller import Controller, Scripted, Taker
 
 from rlgo.go.board import BLACK, WHITE
 
 
 def settled(komi: float = 0.5, **options: Any) -> Controller:
-    gtp = Controller(Scripted("C1 C1 B3"), komi=komi, **options)
+    gtp = Controller(Scripted("C1 C1 B3"), komi=komi, judge=lambda _size: Taker("B2"), **options)
     gtp.engine.session.game = from_diagram(SETTLED, BLACK, komi)
     return gtp
 

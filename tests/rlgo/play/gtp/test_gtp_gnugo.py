@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 from board_data import SETTLED, from_diagram
-from gtp_controller import Controller
+from gtp_controller import Controller, Taker
 
 from rlgo.go.board import BLACK
 from rlgo.go.coords import to_vertex
 
 
 def test_status_of_points() -> None:
-    gtp = Controller(komi=0.5)
+    gtp = Controller(komi=0.5, judge=lambda _size: Taker("B2"))
     gtp.engine.session.game = from_diagram(SETTLED, BLACK, 0.5)
     assert gtp.ok("final_status B2") == "dead"
     assert gtp.ok("final_status E9") == "alive"
@@ -49,7 +49,7 @@ def test_a_record_with_a_repetition_is_told(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_the_record_has_the_result_without_dead_stones() -> None:
-    gtp = Controller(size=5, komi=0.5)
+    gtp = Controller(size=5, komi=0.5, judge=lambda _size: Taker("D2"))
     for move in ("b B1", "b B2", "b B3", "b B4", "b B5", "b D3", "w D2", "b pass", "w pass"):
         gtp.ok(f"play {move}")
     assert gtp.ok("final_status_list dead") == "D2"

@@ -11,7 +11,7 @@ from gtp_controller import Controller, Thinker
 
 from rlgo.go.coords import point_of
 from rlgo.go.game import Game
-from rlgo.play.ownership import Ownership, areas
+from rlgo.play.ownership import Ownership
 from train import make_player
 
 
@@ -255,12 +255,3 @@ def test_ownership_after_lines_is_the_mean_of_their_positions() -> None:
     assert abs(both.map - expected).max() < 1e-12
     assert both.score == pytest.approx(both.map.sum() - 0.5)
     assert (Ownership.after(game, [], 40, 1).map == Ownership.of(game, 40, 1).map).all()
-
-
-@pytest.mark.parametrize("moves", ["", "C3", "C3 D4 A1 E5", "B1 B2 B3 B4 B5"])
-def test_areas_add_up_to_the_score(moves: str) -> None:
-    game = Game(SIZE, 0.5)
-    for vertex in moves.split():
-        game.play(vertex)
-    found = areas(game)
-    assert found[1] - found[2] - 0.5 == game.score()

@@ -10,8 +10,9 @@ from typing import Any
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, EMPTY, WHITE
-from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.go.coords import from_row_col, from_vertex, to_vertex
 from rlgo.go.game import Game
+from rlgo.play.ending import Ending
 from train.play.web.messages.requests import Position
 
 COLORS = {"black": BLACK, "white": WHITE}
@@ -60,6 +61,25 @@ def vertices_of(points: Iterable[int], size: int) -> list[str]:
 def setup_of(game: Game) -> dict[str, list[str]]:
     """Return the vertices of the stones that a game began with by colour."""
     return {name: vertices_of((p for c, p in game.setup if c == color), game.size) for name, color in COLORS.items()}
+
+
+def describe_end(ending: Ending) -> dict[str, Any]:
+    """Return the ``score`` message."""
+    game = ending.game
+    sign = {BLACK: 1, WHITE: -1}
+    return {
+        "type": "score",
+        "result": ending.result,
+        "score": ending.rest.score(),
+        "area": {name: ending.owners.count(color) for name, color in COLORS.items()},
+        "dead": [vertices_of(chain, game.size) for chain in ending.dead],
+        "seki": [vertices_of(chain, game.size) for chain in ending.seki],
+        "unfinished": vertices_of(ending.unfinished, game.size),
+        "ownership": [
+            [sign.get(ending.owners[from_row_col(row, col, game.size)], 0) for col in range(game.size)]
+            for row in range(game.size)
+        ],
+    }
 
 
 def describe_game(game: Game, shown: Game) -> dict[str, Any]:

@@ -111,7 +111,7 @@ class Score(Request):
     """Score the position shown, as if the game ended there."""
 
     type: Literal["score"]
-    dead: list[Vertex] | None = Field(None, max_length=MAX_SIZE**2)  # a stone of each dead chain; null: playouts decide
+    dead: list[Vertex] | None = Field(None, max_length=MAX_SIZE**2)  # a stone of each; null: a search decides
 
 
 class Undo(Request):

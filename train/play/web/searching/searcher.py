@@ -25,6 +25,7 @@ from train.play.web.access.specs import Specs
 from train.play.web.options import Limits
 from train.play.web.searching.threads import Workers
 from train.play.web.searching.watch import Subject, Watch
+from train.players.networks import make_judge
 
 STATES = ("idle", "preparing", "searching")
 
@@ -232,7 +233,7 @@ class Searcher:
             raise RlgoError(f"the server has all of its {most} players in use: close another tab")
         try:
             player = self._shared.specs.make(job.spec, job.game.size)
-            return GameSession(player, job.game.size, job.game.komi, early_pass=self.role == "game")
+            return GameSession(player, job.game.size, job.game.komi, judge=make_judge, early_pass=self.role == "game")
         except BaseException:
             self._shared.player_slots.release()
             raise

@@ -13,7 +13,7 @@ from rlgo.go.board import BLACK, WHITE
 from rlgo.go.clock import TimeSettings
 from rlgo.go.coords import from_vertex, to_vertex
 from rlgo.go.game import Game
-from rlgo.play.ownership import Ownership
+from rlgo.play.ending import Endings
 from rlgo.play.player import RESIGN
 from train.play.record import Record
 from train.play.web.messages.positions import NAMES, describe_game
@@ -30,6 +30,7 @@ class TabGame:
     seats : by colour, "human" or a player's spec
     changing : called before the line changes
     lost_on_time : called with the colour of a human whose time is up, from a thread of its own
+    end : decides the end of the game
     time_settings : of each side; None: no clock
     timed : ``engines`` or ``both``: whose clocks run
     paused : whether engines wait
@@ -47,6 +48,7 @@ class TabGame:
         seats: Mapping[int, str],
         changing: Callable[[], None],
         lost_on_time: Callable[[int], None],
+        end: Endings,
         *,
         time_settings: TimeSettings | None = None,
         timed: str = "engines",
@@ -55,7 +57,7 @@ class TabGame:
         self.record, self.game, self.at = record, record.game, len(record.game.moves)
         self.seats, self.paused, self.is_helped = dict(seats), paused, False
         self.time_settings, self._timed = time_settings, timed
-        self._changing = changing
+        self._changing, self._end = changing, end
         self._times = HumanTimes(time_settings if timed == "both" else None, lost_on_time)
 
     def shown(self) -> Game:
@@ -194,7 +196,7 @@ class TabGame:
             return None
         if game.resigned:
             return f"{game.result[:2]}T" if self._times.has_lost(game.resigned) else game.result
-        return Ownership.of(game).without_dead().result
+        return self._end(game).result
 
     # --- the message ---
 

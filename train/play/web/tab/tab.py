@@ -23,19 +23,21 @@ from rlgo.go.board import BLACK, WHITE
 from rlgo.go.clock import parse_time
 from rlgo.go.game import Game
 from rlgo.go.sgf import read_sgf_records, record_note
-from rlgo.play.ownership import Ownership, areas
+from rlgo.play.ending import Endings, count
+from rlgo.play.ownership import Ownership
 from rlgo.play.player import RESIGN, Player
 from train.play.curve import Opinion
 from train.play.record import Record
 from train.play.web.access.files import Records
 from train.play.web.messages import requests as ask
-from train.play.web.messages.positions import COLORS, NAMES, game_of, points_of, vertices_of
+from train.play.web.messages.positions import COLORS, NAMES, describe_end, game_of, points_of
 from train.play.web.messages.requests import HUMAN
 from train.play.web.options import Options
 from train.play.web.searching.searcher import Job, Shared
 from train.play.web.tab.game import TabGame
 from train.play.web.tab.review import Review, describe_review
 from train.play.web.tab.searches import Searches, Send
+from train.players.networks import make_judge
 from train.players.spec import strongest
 
 Answer = dict[str, Any]
@@ -65,6 +67,7 @@ class Tab:
         self._has_runs = has_runs
         self._lock = threading.RLock()
         self._searches = Searches(shared, send, self._searched, self._searched_so_far, self._reviewed)
+        self._end = Endings(make_judge)
         self._komi = options.komi  # of records that state none
         self._shows_ownership = False
         self._review: Review | None = None
@@ -81,7 +84,7 @@ class Tab:
             "undo": lambda request: self._edit(lambda: self.game.undo(request.moves)),
             "goto": self._goto,
             "resign": self._resign,
-            "score": lambda request: {"type": "score", **score(self.game.shown(), request.dead)},
+            "score": self._score,
             "load": self._load,
             "save": self._save,
             "branch": lambda request: self._edit(lambda: self.game.branch(request.index)),
@@ -140,7 +143,7 @@ class Tab:
             self.game.stop_clocks()
         self._games += 1
         self._reviews = {}
-        self.game = TabGame(record, seats, self._end_review, self._lose_on_time, **settings)
+        self.game = TabGame(record, seats, self._end_review, self._lose_on_time, self._end, **settings)
         self._edited()
 
     def _new(self, request: ask.New) -> None:
@@ -350,6 +353,15 @@ class Tab:
             told["variation"] = describe_review(record, self._review)
         self._send(json.dumps(told), "review")
 
+    # --- the end ---
+
+    def _score(self, request: ask.Score) -> Answer:
+        """Score the position shown: by search, or with the chains that somebody has marked as dead."""
+        game = self.game.shown()
+        if request.dead is None:
+            return describe_end(self._end(game))
+        return describe_end(count(game, points_of(request.dead, game.size)))
+
     # --- ownership ---
 
     def _show_ownership(self, request: ask.ShowOwnership) -> None:
@@ -383,27 +395,3 @@ class Tab:
 def _as_utf8(text: str) -> bytes:
     """Encode a record with a byte order mark, which overrides the encoding that its text states."""
     return codecs.BOM_UTF8 + text.encode()
-
-
-def score(game: Game, dead_stones: list[str] | None = None) -> Answer:
-    """Score a position: its dead chains, the owners of all points by playouts, and the result without the dead.
-
-    dead_stones : vertices of stones, one of each dead chain; None: playouts decide which are dead
-    """
-    ownership = Ownership.of(game)
-    dead = ownership.dead()
-    if dead_stones is not None:
-        points = set(points_of(dead_stones, game.size))
-        dead = [chain for chain in ownership.chains if not points.isdisjoint(chain)]
-    rest = ownership.without_dead(dead)
-    if dead_stones is not None:
-        ownership = Ownership.of(rest)
-    return {
-        "result": game.result if game.resigned else rest.result,
-        "score": rest.score(),
-        "area": {NAMES[color]: points for color, points in areas(rest).items()},
-        "estimate": round(ownership.score, 1),
-        "dead": [vertices_of(chain, game.size) for chain in dead],
-        "ownership": ownership.map.round(3).tolist(),
-        "wins": round(ownership.wins, 4),
-    }

@@ -15,7 +15,7 @@ import { scoreText } from "./ownership";
 import { Seat, seatText } from "./seat";
 import { doing, game, hello } from "./server";
 import * as table from "./table";
-import type { Stones } from "./types";
+import type { Score, Stones } from "./types";
 import { Variations } from "./variations";
 import { show } from "./views";
 
@@ -138,38 +138,44 @@ function MoveField(): JSX.Element {
   );
 }
 
-/** A finished game has a result; any other position has an estimate, and only one. */
+/** A finished game has a result; any other position a score, as if the game ended there. */
 function ScoreCard(): JSX.Element | null {
   const score = table.score.value;
   const now = game.value;
-  if (!score || !now) return null;
+  if (!now || (!score && !table.isDeciding.value)) return null;
   const isFinal = now.is_over && now.at === now.moves.length;
-  const close = (
-    <Button onClick={() => (table.score.value = null)} label="Hide the score">
-      <Icon name="close" />
-    </Button>
-  );
+  const heading = isFinal && score ? `Result: ${table.describeResult(table.result.value)}` : isFinal ? "Result" : "If the game ended here";
   return (
-    <section class="card" aria-label="Score">
+    <section class="card" aria-label="Score" aria-busy={table.isDeciding.value}>
       <div class="row spread">
-        <h2>{isFinal ? `Result: ${table.describeResult(table.result.value)}` : "Estimate by playouts"}</h2>
-        {close}
+        <h2>{heading}</h2>
+        <Button onClick={table.forgetScore} label="Hide the score">
+          <Icon name="close" />
+        </Button>
       </div>
-      {isFinal ? (
-        <dl class="numbers">
-          <Fact name="Black’s area" value={String(score.area.black)} hint="stones that live, and points that they surround" />
-          <Fact name="White’s area" value={String(score.area.white)} />
-          <Fact name="Komi" value={String(now.komi)} />
-          <Fact name="Dead stones" value={String(score.dead.flat().length)} />
-        </dl>
-      ) : (
-        <dl class="numbers">
-          <Fact name="Mean score" value={scoreText(score.estimate)} hint="mean of 400 random continuations, komi included" />
-          <Fact name="Dead stones" value={String(score.dead.flat().length)} />
-        </dl>
-      )}
-      <p class="muted">The shading shows who {isFinal ? "owns" : "will own"} a point, by playouts: the stronger, the surer. Crossed stones count as dead: click a stone to change that.</p>
+      {table.isDeciding.value && <p class="muted">A search decides what is alive. This can take some seconds.</p>}
+      {score && <ScoreFacts score={score} komi={now.komi} isFinal={isFinal} />}
     </section>
+  );
+}
+
+function ScoreFacts({ score, komi, isFinal }: { score: Score; komi: number; isFinal: boolean }): JSX.Element {
+  const seki = score.seki.flat().length;
+  const open = score.unfinished.length;
+  return (
+    <>
+      <dl class="numbers">
+        {!isFinal && <Fact name="Score" value={scoreText(score.score)} hint="komi included" />}
+        <Fact name="Black’s area" value={String(score.area.black)} hint="stones that live, and points that they surround" />
+        <Fact name="White’s area" value={String(score.area.white)} />
+        <Fact name="Komi" value={String(komi)} />
+        <Fact name="Dead stones" value={String(score.dead.flat().length)} />
+        {seki > 0 && <Fact name="Stones in seki" value={String(seki)} />}
+        {open > 0 && <Fact name="Unfinished points" value={String(open)} hint="they go to whoever moves first" />}
+      </dl>
+      {open > 0 && <p>Unfinished: {open === 1 ? "1 point goes" : `${open} points go`} to whoever moves first.</p>}
+      <p class="muted">The shading shows who owns a point. Crossed stones count as dead: a search decides that. Click a stone to change it.</p>
+    </>
   );
 }
 

@@ -17,6 +17,9 @@ export const isHumanTurn = computed(() => game.value !== null && !game.value.is_
 /** The score of the position shown, once somebody has asked for it. */
 export const score = signal<Score | null>(null);
 
+/** Whether the server still decides what is alive. */
+export const isDeciding = signal(false);
+
 /** The result of a finished game: by the dead stones that people have agreed on, unless it ended otherwise. */
 export const result = computed(() => (game.value?.resigned ? null : score.value?.result) ?? game.value?.result ?? null);
 
@@ -50,7 +53,7 @@ onSearch((search) => {
 
 /** Say what has changed, and drop what no longer fits the position. */
 function announce(now: Game, then: Game | null): void {
-  score.value = null;
+  forgetScore();
   if (!then) return;
   forgetChances(now, then);
   if (now.at > 0 && now.at === then.at + 1) {
@@ -100,6 +103,7 @@ export function remark(): string | undefined {
 /** "B+3.5" in words. */
 export function describeResult(result: string | null): string {
   if (result === null) return "no result";
+  if (result === "?") return "unfinished";
   if (result === "0") return "a draw";
   const winner = result.startsWith("B") ? "Black" : "White";
   const margin = result.slice(2);
@@ -230,15 +234,29 @@ export function step(moves: number): boolean {
   return true;
 }
 
-/** Score the position; playouts decide which chains are dead, unless a stone of each is given. */
+let asks = 0;
+
+/** Score the position; a search decides which chains are dead, unless a stone of each is given. */
 export async function askScore(dead?: string[]): Promise<void> {
+  isDeciding.value = true;
+  const asked = ++asks;
   try {
     const answer = await request<Score>("score", { dead });
+    if (asked !== asks) return;
     score.value = answer;
     say(`Score: ${describeResult(answer.result)}.`);
   } catch (error) {
-    showError(error);
+    if (asked === asks) showError(error);
+  } finally {
+    if (asked === asks) isDeciding.value = false;
   }
+}
+
+/** Hide the score, and the answer that is still to come. */
+export function forgetScore(): void {
+  asks++;
+  score.value = null;
+  isDeciding.value = false;
 }
 
 /** Let the chain of a stone count as dead, or as alive if it did not. */

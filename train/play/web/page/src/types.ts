@@ -188,13 +188,13 @@ export interface Frames {
 
 export interface Score {
   type: "score";
-  result: string;
-  score: number;
+  result: string; // "?" if unfinished
+  score: number; // Black's points, komi included
   area: Record<ColorName, number>;
-  estimate: number; // mean score of the playouts
-  dead: string[][];
+  dead: string[][]; // chains
+  seki: string[][];
+  unfinished: string[];
   ownership: number[][];
-  wins: number;
 }
 
 export interface PlayerKey {
