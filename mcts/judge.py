@@ -29,10 +29,8 @@ _TRIES = 6  # windows for a move, and moves that turn out to repeat a position
 _GUIDED, _FREE = 0.3, 0.001  # scale of the network's policy with many moves left, and with few
 _HOPE = 0.9  # part of the window that a sacrifice may gain
 _IDLE = 1.5 / (2 * _SPAN)  # with many moves left, one that gains no more than 1.5 points is not worth playing
-_SWING, _UNSETTLED = (
-    4.5,
-    0.6,
-)  # points that a first move gains far from the end; share of points that playouts leave open
+_SWING = 4.5  # points that the first move gains, far from the end
+_UNSETTLED = 0.6  # share of the board that playouts leave open there
 _ENOUGH = 16  # visits of a pass, to believe its value
 
 

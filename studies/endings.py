@@ -64,6 +64,7 @@ def main(folder: str, file: str) -> None:
         "games": len(rows),
         "same_score": same,
         "same_winner": winner,
+        "both_unfinished": [name for name, ours, theirs, _ in rows if ours == theirs == "?"],
         "cpu_seconds": round(mean, 3),
         "differ": differs,
     }

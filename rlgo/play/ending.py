@@ -2,8 +2,8 @@
 
 Start reading at `decide`. A strong player plays on for both sides, once with either of them first, until both pass.
 What stands then is alive; points on which the two games differ are unfinished. Where a game is far from over, playouts
-say which points are. What is decided whatever anybody plays
-(`life.unconditional`) is filled with stones before each move, so that no search spends time there.
+say which points are. What is decided whatever anybody plays (`life.unconditional`) is filled with stones before each
+move, so that no search spends time there.
 """
 
 from __future__ import annotations
