@@ -7,6 +7,8 @@ which has hardly seen positions that are over, guides it only while many moves a
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from mcts.leaves import Score
@@ -45,8 +47,8 @@ class Judge(Arbiter):
     seed : of all random numbers
 
     >>> import mcts, rlgo
-    >>> judge = mcts.Judge(5, rlgo.load_network("shipped"))  # doctest: +SKIP
-    >>> rlgo.decide(rlgo.Game(5), judge).result  # doctest: +SKIP
+    >>> judge = mcts.Judge(5, rlgo.load_network("9x9"))
+    >>> rlgo.decide(rlgo.Game(5), judge).result
     '?'
     """
 
@@ -54,33 +56,18 @@ class Judge(Arbiter):
 
     def __init__(self, size: int, network: ConvNetwork, simulations: int = 800, seed: Seed = 1) -> None:
         self.sizes = (size,)
-        self._expected: int | None = None  # Black's points minus White's at the end
-        self._lead = 0.0  # the same, by the last search
-        self._guided, self._free = (
-            TreeSearch(
-                size,
-                Search(
-                    Puct(c=1.0, fpu_reduction=0.1, scale=0.8),
-                    (Stage(Handcrafted()), Stage(sum_of(Handcrafted(), Network(scale=scale, shift=0.0)), after=4)),
-                    Score(_SPAN),
-                    passes=True,
-                ),
-                n,
-                resources=Resources(reuse=False, memory_mb=32.0),
-                default_policy=DefaultPolicy(mercy=False),
-                evaluator=network,
-                seed=seed,
-            )
-            for scale, n in ((_GUIDED, simulations), (_FREE, 4 * simulations * min(9, size) // size))
-        )
+        self._lead = 0.0  # Black's points minus White's at the end, by the last search
+        self._make = partial(_searches, size, network, simulations, seed)
+        self.new_game()
 
     def warm_up(self) -> None:
         """Compile what a search needs."""
         self._guided.warm_up()
 
     def new_game(self) -> None:
-        """Expect nothing of the next position."""
-        self._expected = None
+        """Expect nothing of the next position, and draw the same random numbers as for every other one."""
+        self._expected: int | None = None  # Black's points minus White's at the end
+        self._guided, self._free = self._make()
 
     def is_far_from_over(self, game: Game) -> bool:
         """Return whether many moves are left, and playouts leave most points open or the first move gains much."""
@@ -88,6 +75,7 @@ class Judge(Arbiter):
             return False
         if np.mean(np.abs(Ownership.of(game).map) < 0.8) > _UNSETTLED:
             return True
+        self.new_game()
         scores = []
         for first in (BLACK, WHITE):
             position = game.copy()
@@ -138,6 +126,22 @@ class Judge(Arbiter):
         best = self._free.candidates(game)[0]
         gain = 0.5 + sign * (best.value - 0.5) - (1 - _HOPE) / 2
         return best.move if gain > 2 * _IDLE and not _repeats(game, best.line[:3]) else PASS
+
+
+def _searches(size: int, network: ConvNetwork, simulations: int, seed: Seed) -> tuple[TreeSearch, TreeSearch]:
+    """Make the search for positions with many moves left, and that for others."""
+
+    def search(scale: float, n: int) -> TreeSearch:
+        composed = Search(
+            Puct(c=1.0, fpu_reduction=0.1, scale=0.8),
+            (Stage(Handcrafted()), Stage(sum_of(Handcrafted(), Network(scale=scale, shift=0.0)), after=4)),
+            Score(_SPAN),
+            passes=True,
+        )
+        resources, policy = Resources(reuse=False, memory_mb=32.0), DefaultPolicy(mercy=False)
+        return TreeSearch(size, composed, n, resources=resources, default_policy=policy, evaluator=network, seed=seed)
+
+    return search(_GUIDED, simulations), search(_FREE, 4 * simulations * min(9, size) // size)
 
 
 def _without_passes(game: Game) -> Game:
