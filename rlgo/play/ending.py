@@ -98,6 +98,13 @@ def count(game: Game, dead: Iterable[int] = ()) -> Ending:
     """End a game by agreement: the chains with stones at the given points are dead, and all others alive.
 
     RlgoError for a point without a stone.
+
+    >>> import rlgo
+    >>> game = rlgo.Game(5, komi=0.5)
+    >>> for vertex in ("C3", "B2"):
+    ...     game.play(vertex)
+    >>> rlgo.count(game).result, rlgo.count(game, [rlgo.from_vertex("B2", 5)]).result
+    ('W+0.5', 'B+24.5')
     """
     points = set(dead)
     for p in points:
@@ -125,10 +132,10 @@ def decide(game: Game, player: Player | None = None) -> Ending:
 
     >>> import rlgo
     >>> game = rlgo.Game(5, komi=0.5)
-    >>> game.set_up([("black", v) for v in "A2 B2 C2 D2 E2 B1 D1".split()] + [("white", "C1")])
-    >>> ending = decide(game)
+    >>> game.set_up([("black", v) for v in "A2 B2 C2 D2 E2 B1".split()] + [("white", "D1")])
+    >>> ending = rlgo.decide(game)
     >>> [[rlgo.to_vertex(p, 5) for p in chain] for chain in ending.dead], ending.result
-    ([['C1']], 'B+24.5')
+    ([['D1']], 'B+24.5')
     """
     chains, color = chains_of(game), game.board.color.tolist()
     if player is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from page_tools import begin, click, show, wait_for_moves, wait_until
+from page_tools import begin, click, open_text, show, wait_for_moves, wait_until
 
 VIEWS = ("play", "review", "watch", "probe", "compare", "runs")
 
@@ -104,13 +104,10 @@ def test_coordinates_have_one_size_and_ownership_lies_below_the_stones_and_cross
     for size in (9, 19):
         begin(page, size=size, white="human")
         assert 9 <= page.locator(".board").first.evaluate(pixels) <= 14
-    begin(page, size=5, white="human")
-    moves = ("B1", "A2", "B2", "pass", "C2", "pass", "D1", "A1", "pass", "pass")  # White's stones are dead
-    for number, vertex in enumerate(moves, 1):
-        page.get_by_label("Move", exact=True).fill(vertex)
-        page.keyboard.press("Enter")
-        wait_for_moves(page, f"{number}/{number}")
-    page.get_by_role("region", name="Score").wait_for()
+    open_text(page, "(;SZ[5]AB[aa:ed][ce]AW[ae];B[];W[])")  # White's stone is dead
+    wait_for_moves(page, "2/2")
+    page.keyboard.press("s")
+    page.locator(".board .cross").first.wait_for()
     order = page.locator(".board").first.evaluate(
         """board => ["rect.owner", ".stone", ".cross"].map(
             (kind) => [...board.querySelectorAll("*")].indexOf(board.querySelector(kind)))"""
