@@ -118,6 +118,7 @@ def test_a_variation_is_evaluated_and_the_main_line_stays_in_sight(page):
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     wait_for_moves(page, "1/12")
+    cell(page, "B2", "empty").wait_for(state="attached")
     click(page, "B2")
     wait_for_moves(page, "2/2")
     curve = page.get_by_role("region", name="Review").locator("figcaption .key")
