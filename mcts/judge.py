@@ -32,6 +32,7 @@ _GUIDED, _FREE = 0.3, 0.001  # scale of the network's policy with many moves lef
 _HOPE = 0.9  # part of the window that a sacrifice may gain
 _IDLE = 1.5 / (2 * _SPAN)  # with many moves left, one that gains no more than 1.5 points is not worth playing
 _SWING = 4.5  # points that the first move gains, far from the end
+_ASKED = 3  # times that all must find so: one alone errs now and then in a finished position
 _UNSETTLED = 0.6  # share of the board that playouts leave open there
 _ENOUGH = 16  # visits of a pass, to believe its value
 
@@ -76,6 +77,10 @@ class Judge(Arbiter):
         if np.mean(np.abs(Ownership.of(game).map) < 0.8) > _UNSETTLED:
             return True
         self.new_game()
+        return all(self._swing(game) > _SWING for _ in range(_ASKED))
+
+    def _swing(self, game: Game) -> float:
+        """Return how many points the move of a position is worth."""
         scores = []
         for first in (BLACK, WHITE):
             position = game.copy()
@@ -83,7 +88,7 @@ class Judge(Arbiter):
             self._expected = int(area_score(game.board))
             self._search(self._guided, position)
             scores.append(self._lead)
-        return scores[0] - scores[1] > _SWING
+        return scores[0] - scores[1]
 
     def genmove(self, game: Game) -> int:
         """Choose a move by score; with many moves left, pass only if the search without the network passes, too."""

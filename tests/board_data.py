@@ -48,6 +48,20 @@ def parse(diagram: str) -> tuple[int, Stones]:
     return size, found
 
 
+# Black lives in the left half, White in the right one, and one stone of each is lost in the other's.
+TWO_HALVES = """
+. X . X O . O . .
+X . X X O O . O .
+. X . X O . . . .
+X X X X O O O O O
+. . . X O . . . .
+. O . X O . X . .
+. . . X O . . . .
+. . . X O . . . .
+. . . X O . . . .
+"""
+
+
 def from_diagram(diagram: str, to_play: int = BLACK, komi: float = 7.5) -> Game:
     """A game that begins with the stones of a diagram."""
     return from_stones(*parse(diagram), to_play, komi)

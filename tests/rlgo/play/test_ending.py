@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from board_data import from_diagram
+from board_data import TWO_HALVES, from_diagram
 from gtp_controller import Scripted, Taker
 
 from rlgo.base.errors import RlgoError
@@ -14,19 +14,6 @@ from rlgo.go.game import Game
 from rlgo.go.life import owners, unconditional
 from rlgo.play.ending import Arbiter, Endings, _filled, count, decide
 from rlgo.play.player import RandomPlayer
-
-# Black lives in the left half, White in the right one, and one stone of each is lost in the other's.
-TWO_HALVES = """
-. X . X O . O . .
-X . X X O O . O .
-. X . X O . . . .
-X X X X O O O O O
-. . . X O . . . .
-. O . X O . X . .
-. . . X O . . . .
-. . . X O . . . .
-. . . X O . . . .
-"""
 
 
 def halves() -> Game:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from board_data import from_diagram
+from board_data import TWO_HALVES, from_diagram
 from oracles.naive import NaiveBoard
 
 from rlgo.base.errors import RlgoError
@@ -15,19 +15,6 @@ from rlgo.go.game import Game
 from rlgo.go.rules import make_rules
 from rlgo.moves.rollout import DefaultPolicy, new_rollout, playouts
 from rlgo.play.ownership import Ownership
-
-# Black lives in the left half, White in the right one, and one stone of each is lost in the other's.
-TWO_HALVES = """
-. X . X O . O . .
-X . X X O O . O .
-. X . X O . . . .
-X X X X O O O O O
-. . . X O . . . .
-. O . X O . X . .
-. . . X O . . . .
-. . . X O . . . .
-. . . X O . . . .
-"""
 
 
 def game_of_halves(komi: float = 7.5) -> Game:

@@ -108,6 +108,7 @@ def test_coordinates_have_one_size_and_ownership_lies_below_the_stones_and_cross
     wait_for_moves(page, "2/2")
     page.keyboard.press("s")
     page.locator(".board .cross").first.wait_for()
+    assert page.locator(".board .owner").count() > 5
     order = page.locator(".board").first.evaluate(
         """board => ["rect.owner", ".stone", ".cross"].map(
             (kind) => [...board.querySelectorAll("*")].indexOf(board.querySelector(kind)))"""
