@@ -16,7 +16,7 @@ import numpy as np
 import typer
 
 import rlgo
-from rlgo.play.calibration import _logit
+from rlgo.play.calibration import _logit, calibration_error
 from rlgo.play.gtp.queries import AnalysisEngine
 from train.play.curve import curve_of
 from train.players.spec import make_player
@@ -69,12 +69,11 @@ def table(file: File, scale: float = 1.0, lean: float = 0.0) -> None:
     games, rows = read(file)
     _, stage, _, chance, score, z, final = rows.T
     points = scale * score + lean * _logit(chance)
-    sure, errors, bins = np.abs(chance - 0.5) > 0.05, np.abs(points - final), np.minimum(9, (10 * chance).astype(int))
+    sure, errors = np.abs(chance - 0.5) > 0.05, np.abs(points - final)
     agree = np.mean((points[sure] > 0) == (chance[sure] > 0.5))
-    calibration = sum(abs((chance - z)[bins == b].sum()) for b in range(10)) / len(z)
     phase = np.searchsorted(PHASES, stage, side="right")
     print(f"{len(games)} games, {len(z)} positions, {sure.sum()} outside 45 to 55 %")
-    print(f"the signs agree in {agree:.1%}; expected calibration error {calibration:.3f}")
+    print(f"the signs agree in {agree:.1%}; expected calibration error {calibration_error(chance, z):.3f}")
     print("mean error in points by phase:", *(f"{errors[phase == k].mean():.1f}" for k in range(3)))
 
 

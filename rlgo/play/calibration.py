@@ -124,6 +124,12 @@ def log_loss(chances: np.ndarray, outcomes: np.ndarray) -> float:
     return float(-np.mean(outcomes * np.log(p) + (1 - outcomes) * np.log(1 - p)))
 
 
+def calibration_error(chances: np.ndarray, outcomes: np.ndarray) -> float:
+    """Return the expected calibration error: by tenths, the mean distance of predictions of z from its frequency."""
+    tenth = np.minimum((10 * chances).astype(np.int64), 9)
+    return float(np.abs(np.bincount(tenth, chances - outcomes)).sum() / max(1, len(chances)))
+
+
 # ---------------------------------------------------------------------------------------------
 # Files
 # ---------------------------------------------------------------------------------------------

@@ -93,6 +93,12 @@ def play(
 def calibrate(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of one player's games.")],
     out: Annotated[Path, option("-o --out", "File to write.", metavar="FILE")] = Path("calibration.npz"),
+    scale: Annotated[
+        float, option("--scale", "Points for each point of a search's score.", NonNegative, metavar="X")
+    ] = 1.0,
+    lean: Annotated[
+        float, option("--lean", "Points for each unit of the logit of a chance.", NonNegative, metavar="X")
+    ] = 0.0,
     force: Force = False,
 ) -> None:
     """Learn which chance of winning a value stands for.
@@ -106,7 +112,7 @@ def calibrate(
     from rlgo.learning.collection import read_collection
     from train.games.calibrate import calibrate as learn
 
-    print(learn(read_collection(folders), out))
+    print(learn(read_collection(folders), out, scale, lean))
 
 
 @games_app.command("import")

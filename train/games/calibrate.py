@@ -13,7 +13,7 @@ import numpy as np
 
 from rlgo.base.errors import RlgoError
 from rlgo.learning.collection import Collection
-from rlgo.play.calibration import STAGES, Calibration, fit_calibration, log_loss, write_calibration
+from rlgo.play.calibration import STAGES, Calibration, calibration_error, fit_calibration, log_loss, write_calibration
 from train.console import table
 from train.games.collect import origin_of
 
@@ -38,22 +38,25 @@ class Calibrated(NamedTuple):
     calibration : learned from all games
     games : number of games
     rows : of the table: for each stage of a game, how values and chances compare with results
-    log_loss : of the values and of the chances
+    log_loss, calibration_error : of the values and of the chances
 
-    The chances in the table and in the log-loss come from calibrations that have not seen the game.
+    The chances in the table and in both come from calibrations that have not seen the game.
     """
 
     calibration: Calibration
     games: int
     rows: list[list[str]]
     log_loss: tuple[float, float]
+    calibration_error: tuple[float, float]
 
     def __str__(self) -> str:
         header = ["moves", "positions", "value", "chance", "Black won", "log-loss of values", "of chances"]
-        raw, calibrated = self.log_loss
+        loss, error = self.log_loss, self.calibration_error
         return "\n".join(
             [
-                f"{self.games:,} games; log-loss in games not learned from: values {raw:.3f}, chances {calibrated:.3f}",
+                f"{self.games:,} games; in games not learned from:",
+                f"log-loss: values {loss[0]:.3f}, chances {loss[1]:.3f}",
+                f"expected calibration error: values {error[0]:.3f}, chances {error[1]:.3f}",
                 "",
                 table(header, self.rows, align="lrrrrrr"),
             ]
@@ -78,8 +81,8 @@ def positions_of(games: Collection) -> Positions:
     )
 
 
-def calibrate(games: Collection, path: Path) -> Calibrated:
-    """Learn a calibration from all games, and write its file.
+def calibrate(games: Collection, path: Path, scale: float = 1.0, lean: float = 0.0) -> Calibrated:
+    """Learn a calibration from all games, and write its file, with the two numbers for points.
 
     What is shown comes from cross-validation: each tenth of the games is judged by a calibration from the others.
 
@@ -96,18 +99,16 @@ def calibrate(games: Collection, path: Path) -> Calibrated:
         tried = _fit(others, size)
         chances[own] = _chances(tried, found.values[own], found.moves[own], size)
     losses = log_loss(found.values, found.outcomes), log_loss(chances, found.outcomes)
-    result = Calibrated(
-        _fit(found, size),
-        len(games),
-        _rows(found, chances, size),
-        losses,
-    )
+    errors = calibration_error(found.values, found.outcomes), calibration_error(chances, found.outcomes)
+    points = {"scale": (scale,) * len(STAGES), "lean": (lean,) * len(STAGES)}
+    result = Calibrated(_fit(found, size)._replace(**points), len(games), _rows(found, chances, size), losses, errors)
     about = {
         "size": size,
         "player": recipe.get("player"),
         "games": len(games),
         "positions": len(found.values),
         "log_loss": losses,
+        "calibration_error": errors,
         "origin": origin_of(games),
     }
     write_calibration(path, result.calibration, about)

@@ -20,6 +20,7 @@ from rlgo.features.planes import N_SYMMETRIES, apply_symmetry
 from rlgo.go.board import BLACK, WHITE
 from rlgo.learning.batches import GameData
 from rlgo.network.policy_network import PolicyNetwork
+from rlgo.play.calibration import calibration_error
 from train.console import table
 
 _BATCH = 512
@@ -96,7 +97,7 @@ def check_network(network: PolicyNetwork, data: GameData) -> Checked:
         p, won = np.clip(black[known], _LEAST, 1 - _LEAST), np.concatenate(z)[known]
         losses = _look_at_sides(p, won, colors[known], games[known], problems)
         bins = _bins_of(p, won)
-        error = sum(b.positions * abs(b.value - b.won) for b in bins) / max(1, len(p))
+        error = calibration_error(p, won)
     return Checked(len(data), len(np.unique(games)), illegal, losses, bins, error, problems)
 
 

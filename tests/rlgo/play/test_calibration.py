@@ -15,6 +15,7 @@ from rlgo.go.game import Game
 from rlgo.play.calibration import (
     STAGES,
     Calibration,
+    calibration_error,
     fit_calibration,
     log_loss,
     read_calibration,
@@ -37,6 +38,13 @@ def test_a_chance_by_hand() -> None:
     assert c.chance(0.6, 0, 9) == pytest.approx(1 / (1 + np.exp(-0.2 - 3 * 0.405465)), rel=1e-5)
     assert c.chance(0.4, 0, 9) == pytest.approx(1 / (1 + np.exp(-0.2 + 4 * 0.405465)), rel=1e-5)
     assert 0 < c.chance(0.0, 0, 9) < c.chance(1.0, 500, 9) < 1
+
+
+def test_a_calibration_error_by_hand() -> None:
+    """Two of 0.65 and one won: 0.15 each; 0.05 lost; a certain win, which stays in the last tenth."""
+    chances, outcomes = np.array([0.62, 0.05, 0.68, 1.0]), np.array([1.0, 0.0, 0.0, 1.0])
+    assert calibration_error(chances, outcomes) == pytest.approx((2 * 0.15 + 0.05 + 0) / 4)
+    assert calibration_error(np.array([0.3, 0.7]), np.array([1.0, 0.0])) == pytest.approx(0.7)  # nothing cancels
 
 
 def test_the_fit_finds_the_map_that_made_the_outcomes() -> None:

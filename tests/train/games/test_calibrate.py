@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,8 @@ def test_a_calibration_is_learned_and_used(folder: Path, tmp_path: Path, capsys:
     path = tmp_path / "own.npz"
     assert main(["games", "calibrate", str(folder), "-o", str(path)]) == 0
     out = capsys.readouterr().out
-    assert "24 games; log-loss in games not learned from: values 0." in out
+    assert "24 games; in games not learned from:\nlog-loss: values 0." in out
+    assert "\nexpected calibration error: values 0." in out
     assert "upper half" in out
     found = read_calibration(path)
     player = make_player(f"rlgo,sims=2,memory_mb=1,calibration={path}", 9, 1)
@@ -40,6 +42,16 @@ def test_a_calibration_is_learned_and_used(folder: Path, tmp_path: Path, capsys:
     assert make_player("mc_rave,sims=2,memory_mb=1", 9, 1).calibration is None
     assert main(["games", "calibrate", str(folder), "-o", str(path)]) == 2
     assert "already exists" in capsys.readouterr().err
+
+
+def test_points_are_given_and_must_be_numbers(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "own.npz"
+    assert main(["games", "calibrate", str(folder), "-o", str(path), "--scale", "0.7", "--lean", "0.35"]) == 0
+    assert read_calibration(path).points(10, 0.5, 0, 5) == pytest.approx(7)
+    assert read_calibration(path).points(0, 1 / (1 + math.exp(-2)), 9, 5) == pytest.approx(0.7)
+    assert main(["games", "calibrate", str(folder), "--force", "-o", str(path), "--lean", "nan"]) == 2
+    assert "expected" in capsys.readouterr().err
+    assert read_calibration(path).lean[0] == 0.35
 
 
 def test_a_game_counts_once_however_many_of_its_moves_were_searched(folder: Path) -> None:
