@@ -122,7 +122,7 @@ class Simulation(NamedTuple):
             aliases="learn",
         ),
     ] = ALL_PLIES
-    max_moves: Annotated[MaxMoves, Key("Abandon a longer simulation; 0: 3 * size * size plies.")] = 0
+    max_moves: Annotated[MaxMoves, Key("Abandon simulations of more plies; 0: of more than 3 * size * size.")] = 0
 
 
 Delay = Annotated[int, Ge(0), Le(1_000)]  # own moves; each needs memory for a value function
