@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
@@ -23,7 +24,7 @@ _SHARED = {  # tables of shared keys: a key is in the first one whose players, n
 def players_page() -> str:
     """Return the text of the page."""
     rows = players_table()
-    names = [(f"[`{row.name}`](#{row.name})", row.summary) for row in rows]
+    names = [(f"[`{row.name}`](#{row.name})", re.split(r"(?<=\.) (?=[A-Z])", row.summary)[0]) for row in rows]
     others = [(f"`{name}`", what) for name, what in (PYTHON, EXTERNAL)]
     lines = [_HEAD, markdown([("player", "what it is"), *names, *others]).rstrip()]
     shared = _shared(rows)

@@ -217,7 +217,7 @@ NOT_OF_SEARCH = ("plies", "update", "normalise", "averaging")  # settings of `Le
 @register("td_search")
 @dataclass(frozen=True)
 class TdSearchKeys(Keys):
-    """TD search (TD paper, Section 4)."""
+    """TD search: learns a value function from simulations of the current position (TD paper, Section 4)."""
 
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
 
