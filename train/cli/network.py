@@ -220,7 +220,7 @@ def rounds(
     ),
     json_file: JsonFile = None,
 ) -> None:
-    """Play games, learn a network from them, and play on with it, again and again (needs rlgo[network]).
+    """Play games, train a network on them, and play with it, again and again (needs rlgo[network]).
 
     The first round plays without a network, or with --begin. Learning goes on from round to round. After each round,
     the network plays a match against the one that played its games at equal simulations, and one against the player

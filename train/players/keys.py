@@ -226,7 +226,7 @@ class TdSearchKeys(Keys):
     sizes: Annotated[Sizes, Key("Window sizes of the local shape features, such as 1+2.", "tdsearch_shapes")] = (
         default_of(TdSearch, "sizes")
     )
-    windows: Annotated[Windows, Key("Further windows, such as 2x3+atari plus.", aliases="liberties")] = default_of(
+    windows: Annotated[Windows, Key("Irregular windows, such as 2x3+atari plus.", aliases="liberties")] = default_of(
         TdSearch, "windows"
     )
     simulation: Annotated[Simulation, Group()] = Simulation()
