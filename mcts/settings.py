@@ -51,9 +51,7 @@ class Search(NamedTuple):
         Le(100),
         Key("Draw the move to play in proportion to visits^(1 / move_temperature); 0: the most visited."),
     ] = 0.0
-    temperature_plies: Annotated[
-        CountOr0, Key("Moves of a game that are drawn like that; 0: all.", needs=_TEMPERATURE)
-    ] = 0
+    temperature_plies: Annotated[CountOr0, Key("Moves of a game that are drawn; 0: all.", needs=_TEMPERATURE)] = 0
     virtual_loss: Annotated[  # where threads share a tree, or simulations wait for their values
         int,
         Ge(1),

@@ -23,11 +23,11 @@ _SHARED = {  # tables of shared keys: a key is in the first one whose players, n
 
 def players_page() -> str:
     """Return the text of the page."""
-    rows = players_table()
+    rows = sorted(players_table(), key=lambda row: row.name != "rlgo")  # the default player comes first
     names = [(f"[`{row.name}`](#{row.name})", re.split(r"(?<=\.) (?=[A-Z])", row.summary)[0]) for row in rows]
     others = [(f"`{name}`", what) for name, what in (PYTHON, EXTERNAL)]
     lines = [_HEAD, markdown([("player", "what it is"), *names, *others]).rstrip()]
-    shared = _shared(rows)
+    shared = _shared(players_table())
     for row in rows:
         lines += ["", f"## {row.name}", "", row.summary, *_markdown_notes(row.notes), "", *_keys_of(row, shared)]
     for title, keys in shared.items():
@@ -36,13 +36,13 @@ def players_page() -> str:
 
 
 def _shared(rows: list[PlayerRow]) -> dict[str, dict[KeyRow, KeyRow]]:
-    """Return the tables of shared keys, each with the default of most players, by the key without a default."""
+    """Return the tables of shared keys, by the key without a default; each has the default of most players."""
     defaults: dict[KeyRow, dict[str, str]] = defaultdict(dict)
     for row in rows:
         for key in row.keys:
             defaults[key._replace(default="")][row.name] = key.default
     shared: dict[str, dict[KeyRow, KeyRow]] = {title: {} for title in _SHARED}
-    for key, by_player in defaults.items():
+    for key, by_player in sorted(defaults.items(), key=lambda item: item[0].name == "seed"):
         fits = [title for title, players in _SHARED.items() if players <= {*by_player}]
         if fits:
             [(default, _)] = Counter(by_player.values()).most_common(1)

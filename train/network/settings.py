@@ -25,9 +25,7 @@ class NetworkSettings(NamedTuple):
     alpha: Annotated[Positive, Key("Step size after the warm-up, its largest value.")] = 3e-3
     schedule: Annotated[
         Literal["constant", "cosine", "steps"],
-        Key(
-            "Schedule of alpha: constant, as in rounds; cosine, down to `alpha_final`; steps, down at each of `falls`."
-        ),
+        Key("Schedule of alpha: constant, as in rounds; cosine, down to `alpha_final`; steps, down at `falls`."),
     ] = "cosine"
     warm_up: Annotated[CountOr0, Key("Steps in which alpha rises linearly.")] = 100
     schedule_steps: Annotated[
