@@ -96,12 +96,12 @@ _HEAD = """\
 
 # Players
 
-This page lists all players and every setting, or *key*, that each of them has. Write a player wherever a command asks
-for one, as its name, followed by keys if you like:
+This page lists all players and every setting, or *key*, of each. Where a command expects a player, write its name, and
+keys if you like:
 
 ```
 rlgo match rlgo,seconds=0.5 mc_rave,sims=5_000 --games 20
-rlgo players mc_rave                       # the keys of one player, in the terminal
+rlgo players mc_rave     # its keys, in the terminal
 ```
 
 `rlgo` is the default and the strongest. The players of the two papers follow their descriptions there.
