@@ -480,8 +480,7 @@ _register_algorithm(
 )
 _register_algorithm("mcts_greedy", "Greedy Monte-Carlo tree search (MC-RAVE paper, Section 2.4).")
 _register_algorithm(
-    "uct",
-    "UCT: tree search by UCB1 (MC-RAVE paper, Section 2.5; c and first-play urgency of the TD paper, Section 4.5).",
+    "uct", "UCT (MC-RAVE paper, Section 2.5), with c and first-play urgency of the TD paper (Section 4.5)."
 )
 _register_algorithm("rave", "Tree search by the all-moves-as-first value alone (MC-RAVE paper, Section 4.2).")
 _register_algorithm("mc_rave", "MC-RAVE: MC and all-moves-as-first values combined (MC-RAVE paper, Section 4).")

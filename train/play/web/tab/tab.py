@@ -377,9 +377,8 @@ class Tab:
     ) -> None:
         """Send who will own which point of a position, from 1, Black, to -1, and the score by a search, if known."""
         message = {"type": "ownership", "at": len(game.moves), "ownership": ownership.round(2).tolist()}
-        self._send(
-            json.dumps({**message, "source": source, "score": score if score is None else round(score, 1)}), "ownership"
-        )
+        rounded = None if score is None else round(score, 1)
+        self._send(json.dumps({**message, "source": source, "score": rounded}), "ownership")
 
     def _searched_so_far(self, game: Game, player: Player) -> None:
         """Send who will own which point, by the player's network or its search. Called from the search."""
