@@ -456,7 +456,8 @@ class TreeSearch(Player):
         if self._has_policy:
             maps["policy"] = maps.pop("prior")
         if self._network is not None and (answer := self.evaluation):
-            maps |= {"policy": answer["policy"][:-1].reshape(self._size, -1), "owner": (1 + answer["ownership"]) / 2}
+            ownership = (1 + answer["ownership"]) / 2
+            maps |= {"policy": answer["policy"][:-1].reshape(self._size, -1), "ownership": ownership}
         return maps
 
     def searched(self) -> int:

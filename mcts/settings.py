@@ -51,7 +51,7 @@ class Search(NamedTuple):
         Le(100),
         Key("Draw the move to play in proportion to visits^(1 / move_temperature); 0: the most visited."),
     ] = 0.0
-    temperature_plies: Annotated[CountOr0, Key("Moves of a game that are drawn so; 0: all.", needs=_TEMPERATURE)] = 0
+    temperature_plies: Annotated[CountOr0, Key("Moves of a game that are drawn; 0: all.", needs=_TEMPERATURE)] = 0
     virtual_loss: Annotated[  # where threads share a tree, or simulations wait for their values
         int,
         Ge(1),
@@ -199,7 +199,7 @@ def with_evaluator(search: Search, policy: bool = True, value: bool = True) -> S
 
 
 class Resources(NamedTuple):
-    """The threads and the memory of a tree search, and how it saves time in games to learn from.
+    """The threads and the memory of a tree search, and how it saves time in training games.
 
     `TreeSearch` checks them.
 
@@ -210,36 +210,36 @@ class Resources(NamedTuple):
 
     workers: Annotated[Threads, Key("Threads.")] = 1
     root_parallel: Annotated[
-        bool, Key("Give each thread its own tree, and add up the roots, in place of one shared tree.", needs=_WORKERS)
+        bool, Key("Give each thread its own tree and add up the roots, instead of sharing one tree.", needs=_WORKERS)
     ] = False
     memory_mb: Annotated[
         float,
         Gt(0),
         Le(MOST_MEMORY_MB),
-        Key("Memory of all trees; from half of it on, a node takes more visits."),
+        Key("Memory of all trees; once half of it is used, a new node takes more visits."),
     ] = 256.0
     reuse: Annotated[bool, Key("Keep the part of the tree below the next position.")] = True
     quick_simulations: Annotated[  # playout cap randomization (Wu 2019, Section 3.1)
         CountOr0,
         Key(
-            "For games to learn from: some moves, drawn at random, are chosen by so few simulations. They decide games "
-            "sooner; of their searches, only the value is kept. 0: none.",
+            "For training games: choose some moves, drawn at random, with only this many simulations, to finish games "
+            "sooner. Of these searches, only the value is kept. 0: none.",
             aliases="quick",
         ),
     ] = 0
-    quick_share: Annotated[Probability, Key("The share of such moves.", needs=_QUICK)] = 0.75
+    quick_share: Annotated[Probability, Key("The share of these quick moves.", needs=_QUICK)] = 0.75
     quick_beyond: Annotated[
         float,
         Ge(0.5),
         Le(1),
-        Key("All moves are quick while the last search valued either side above this; 1: not.", needs=_QUICK),
+        Key("All moves are quick while the last search valued either side above this; 1: never.", needs=_QUICK),
     ] = 1.0
     batch: Annotated[int, Ge(1), Le(10_000), Key("New nodes that the network evaluates together.")] = 8
     batch_ms: Annotated[
         NonNegative,
         Key(
-            "Milliseconds that new nodes wait until their batch is full; 0: until the end of a slice, about 10 ms, and "
-            "a search of one thread limited by simulations can be repeated.",
+            "Milliseconds that new nodes wait for their batch to fill. 0: until the end of a slice, about 10 ms; a "
+            "search of one thread limited by simulations can then be repeated.",
         ),
     ] = 0.0
 

@@ -42,7 +42,7 @@ MORE = {
     "mcts/test_judge.py::test_all_positions": "searches to the end of games",
     "rlgo/learning/test_balancing.py": "learned default policies",
     "rlgo/learning/test_fast_games.py": "games in compiled code, by two players",
-    "rlgo/features/test_other_windows.py": "kernels of windows of other forms, each used once",
+    "rlgo/features/test_other_windows.py": "kernels of irregular windows, each used once",
     "rlgo/features/test_windows.py::test_classes_of_other_windows": "the same",
     "rlgo/search/test_other_windows_in_search.py": "the same, in each search",
     "test_docs.py::test_notebook_runs": "a kernel of Jupyter for each",

@@ -1,4 +1,4 @@
-"""Random games to learn patterns from, and the patterns."""
+"""Random training games of patterns, and the patterns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def games_played() -> list[Game]:
 
 
 def training_games(games: list[Game]) -> TrainingGames:
-    """Games to learn from, the first of them with two of its moves set up instead."""
+    """Training games, the first of them with two of its moves set up instead."""
     first = Game(SIZE)
     first.set_up(games[0].moves[:2])
     for color, p in games[0].moves[2:]:

@@ -218,7 +218,8 @@ def levels_table(path: Path) -> str:
         for pair in (pair for pair in raw["pairs"] if str(pair["size"]) == size):
             low, high = clustered_interval([[float(game) for game in opening] for opening in pair["scores"].split()])
             opponent = f"level {pair['b']}" if pair["b"].isdecimal() else pair["b"]
-            won = f"{pair['won']:g} of {pair['games']} ({low:.0%} to {high:.0%}) against {opponent}"
+            share, low, high = (100 * x for x in (pair["won"] / pair["games"], low, high))
+            won = f"{pair['won']:g} of {pair['games']} ({share:.0f} %, {low:.0f} to {high:.0f}) against {opponent}"
             matches[pair["a"]].append(won)
         rows = [["level", f"plays on {size}x{size} as", "won, with 95 % intervals"]]
         for level, spec in enumerate(specs, 1):

@@ -2,47 +2,81 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from train.console import markdown
 from train.players.listing import EXTERNAL, PYTHON, KeyRow, PlayerRow, players_table
 
+_SHARED = {  # tables of shared keys: a key is in the first one whose players, named here, all have it
+    "all searches": {"td_search", "uct"},
+    "TD search and Dyna-2": {"td_search", "dyna2"},
+    "Dyna-2": {"dyna2", "two_phase"},
+    "alpha-beta": {"alphabeta", "two_phase"},
+    "Monte-Carlo": {"mc", "uct"},
+    "tree search": {"uct", "mc_rave"},
+    "MC-RAVE": {"mc_rave", "uct_rave"},
+    "PUCT": {"puct", "rlgo"},
+}
+
 
 def players_page() -> str:
     """Return the text of the page."""
-    rows = players_table()
-    names = [(f"[`{row.name}`](#{row.name})", row.summary) for row in rows]
+    rows = sorted(players_table(), key=lambda row: row.name != "rlgo")  # the default player comes first
+    names = [(f"[`{row.name}`](#{row.name})", re.split(r"(?<=\.) (?=[A-Z])", row.summary)[0]) for row in rows]
     others = [(f"`{name}`", what) for name, what in (PYTHON, EXTERNAL)]
     lines = [_HEAD, markdown([("player", "what it is"), *names, *others]).rstrip()]
-    for i, row in enumerate(rows):
-        lines += ["", f"## {row.name}", "", row.summary, *_markdown_notes(row.notes), ""]
-        like = max(rows[:i], key=lambda other: _shared(other, row), default=None)
-        keys = row.keys
-        if like is not None and _shared(like, row) > len(row.keys) / 2:
-            keys = tuple(key for key in keys if key not in like.keys)
-            same = f"The keys of [`{like.name}`](#{like.name})"
-            if not keys:
-                lines.append(f"{same}, with the same defaults.")
-                continue
-            lines += [f"{same}, with these added or changed:", ""]
-        head = ("key", "default", "may be", "meaning", "experiments")
-        lines.append(markdown([head, *map(_markdown_key, keys)]).rstrip())
+    shared = _shared(players_table())
+    for row in rows:
+        lines += ["", f"## {row.name}", "", row.summary, *_markdown_notes(row.notes), "", *_keys_of(row, shared)]
+    for title, keys in shared.items():
+        lines += ["", f"## Keys of {title}", "", _table(keys.values())]
     return "\n".join(lines) + "\n"
 
 
-def _shared(other: PlayerRow, row: PlayerRow) -> int:
-    """Count the keys that two players share; 0 if the other has a key that this one does not have."""
-    if not {key.name for key in other.keys} <= {key.name for key in row.keys}:
-        return 0
-    return len(set(other.keys) & set(row.keys))
+def _shared(rows: list[PlayerRow]) -> dict[str, dict[KeyRow, KeyRow]]:
+    """Return the tables of shared keys, by the key without a default; each has the default of most players."""
+    defaults: dict[KeyRow, dict[str, str]] = defaultdict(dict)
+    for row in rows:
+        for key in row.keys:
+            defaults[key._replace(default="")][row.name] = key.default
+    shared: dict[str, dict[KeyRow, KeyRow]] = {title: {} for title in _SHARED}
+    for key, by_player in sorted(defaults.items(), key=lambda item: item[0].name == "seed"):
+        fits = [title for title, players in _SHARED.items() if players <= {*by_player}]
+        if fits:
+            [(default, _)] = Counter(by_player.values()).most_common(1)
+            shared[fits[0]][key] = key._replace(default=default)
+    return shared
 
 
-def _markdown_key(key: KeyRow) -> tuple[str, ...]:
-    names = ", ".join(f"`{name}`" for name in (key.name, *key.aliases))
-    default = f"`{key.default}`" if key.default else ""
-    experiments = ", ".join(f"`{name}`" for name in key.experiments)
-    meaning = key.meaning.replace("|", "\\|")
-    return names, default, key.expected, meaning, experiments
+def _keys_of(row: PlayerRow, shared: dict[str, dict[KeyRow, KeyRow]]) -> list[str]:
+    """Link the shared keys of a player, list where its defaults differ, and make a table of its other keys."""
+    own = {key._replace(default=""): key for key in row.keys}
+    links, defaults = [], []
+    for title, keys in shared.items():
+        has = [own.pop(key) for key in keys if key in own]
+        names = [f"`{key.name}`" for key in has]
+        lacks = [f"`{key.name}`" for key in keys.values() if f"`{key.name}`" not in names]
+        link = f"[{title}](#keys-of-{title.lower().replace(' ', '-')})"
+        if len(has) > len(lacks):
+            links.append(link + (f" without {', '.join(lacks)}" if lacks else ""))
+        elif has:
+            links.append(f"{', '.join(names)} of {link}")
+        defaults += [f"`{key.name}={key.default}`" for key in has if key not in keys.values()]
+    lines = [f"Shared keys: {'; '.join(links)}." + (f" Defaults here: {', '.join(defaults)}." if defaults else "")]
+    return [*lines, "", _table(own.values())] if own else lines
+
+
+def _table(keys: Iterable[KeyRow]) -> str:
+    rows: list[tuple[str, ...]] = [("key", "default", "may be", "meaning", "experiments")]
+    for key in keys:
+        names = ", ".join(f"`{name}`" for name in (key.name, *key.aliases))
+        default = f"`{key.default}`" if key.default else ""
+        expected = key.expected.removesuffix(", in a file true or false")
+        experiments = ", ".join(f"`{name}`" for name in key.experiments)
+        rows.append((names, default, expected, key.meaning.replace("|", "\\|"), experiments))
+    return markdown(rows).rstrip()
 
 
 def _markdown_notes(notes: Iterable[str]) -> list[str]:
@@ -62,16 +96,23 @@ _HEAD = """\
 
 # Players
 
-A player is written `NAME[,KEY=VALUE...]`: `random`, `dyna2,sims=5_000`, `mc_rave,seconds=1`.
+This page lists all players and every setting, or *key*, of each. Where a command expects a player, write its name, and
+keys if you like:
 
-- Integers may be written `10_000` or `1e4`. Lists have plus signs, `sizes=1+2`; switches are `on` or `off`.
-- A path to your own TOML file works in place of a name. It contains `player = "NAME"` and the keys that you want to
-  set, as in `configs/players`. Append `,KEY=VALUE` to override them.
-- A key may have a shorter spelling, listed next to its name.
-- A key that implies others sets those that you leave out.
+```
+rlgo match rlgo,seconds=0.5 mc_rave,sims=5_000 --games 20
+rlgo players mc_rave     # its keys, in the terminal
+```
+
+`rlgo` is the default and the strongest. The players of the two papers follow their descriptions there.
+[Strength](strength.md) compares all of them.
+
+- Write integers as `10_000` or `1e4`, lists with plus signs, `sizes=1+2`, and switches as `on` or `off`.
+- A key may have a shorter name, listed next to it.
 - If you give `seconds`, other limits apply only if you give them, too.
-- A player within a spec (`prior_search`) uses semicolons in place of commas.
-- Put a value with commas or semicolons in double quotes, `weights="a,b.npz"`, and quote the whole spec for the shell:
-  `'greedy,weights="a,b.npz"'`.
-- `rlgo players NAME` shows the keys of one player in the terminal.
+- A key that implies others sets those that you leave out.
+- Put a value with commas or semicolons in double quotes, and quote the whole spec for the shell:
+  `'greedy,weights="a,b.npz"'`. A player within a spec (`prior_search`) has semicolons in place of commas.
+- The path of a TOML file works in place of a name. The file contains `player = "NAME"` and any keys, as those in
+  `configs/players` do; its switches are `true` or `false`. Append `,KEY=VALUE` to override its keys.
 """

@@ -179,7 +179,7 @@ class FeaturesConfig(Section):
     prefix: ClassVar[str] = "features."
 
     sizes: Annotated[
-        SizesOrNone, Key("Sides of square windows, short for 1x1, 2x2 and 3x3 (TD, Section 3.1); [] if all are others.")
+        SizesOrNone, Key("Sides of square windows, short for 1x1, 2x2 and 3x3 (TD, Section 3.1); [] for no squares.")
     ] = SIZES
     sharing: Annotated[
         Sharing, Key("Which shapes share a weight (TD, Section 3.1.3). LI: anywhere on the board; LD: at one location.")
@@ -187,8 +187,8 @@ class FeaturesConfig(Section):
     windows: Annotated[
         Windows,
         Key(
-            "Further windows by name: what a cell shows (stones, which may be left out; atari, chains in atari apart; "
-            "or liberties, chains with one, two and more of them apart), and a form: HxW, plus (a point and its "
+            "Irregular windows by name: what a cell shows (stones, which may be left out; atari, chains in atari "
+            "apart; or liberties, chains with one, two and more of them apart), and a form: HxW, plus (a point and its "
             "neighbours), or a picture, such as .x/xx (rlgo/features/kinds.py).",
             aliases="liberties",
         ),

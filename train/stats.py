@@ -109,5 +109,5 @@ def clustered_interval(clusters: Sequence[Sequence[float]]) -> tuple[float, floa
 
 
 def in_percent(win_rate: float, ci95: tuple[float, float]) -> str:
-    """Format a win rate with its interval: ``57.3% (54.3%-60.2%)``."""
-    return f"{win_rate:.1%} ({ci95[0]:.1%}-{ci95[1]:.1%})"
+    """Format a win rate with its interval: ``57.3 % (54.3 to 60.2)``."""
+    return "{:.1f} % ({:.1f} to {:.1f})".format(*(100 * x for x in (win_rate, *ci95)))

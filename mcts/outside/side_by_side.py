@@ -18,7 +18,7 @@ from mcts.outside.evaluator import Evaluation, evaluate
 from rlgo.go.positions import Positions, joined
 
 
-class _Question(NamedTuple):
+class _Request(NamedTuple):
     evaluator: Any
     positions: Positions
 
@@ -39,7 +39,7 @@ def is_side_by_side() -> bool:
 
 def ask(evaluator: Any, positions: Positions) -> Evaluation:
     """Let other jobs run until the evaluator has been asked about these positions, too. RlgoError if it fails."""
-    answer: Evaluation = getcurrent().parent.switch(_Question(evaluator, positions))
+    answer: Evaluation = getcurrent().parent.switch(_Request(evaluator, positions))
     return answer
 
 
@@ -48,7 +48,7 @@ class SideBySide:
 
     def __init__(self) -> None:
         self._new = deque[Job]()
-        self._asking: list[tuple[Job, _Question]] = []
+        self._asking: list[tuple[Job, _Request]] = []
         self._running = set[Job]()
 
     def __enter__(self) -> SideBySide:
@@ -97,22 +97,22 @@ class SideBySide:
             self._asking.append((job, said))
 
 
-def _answered(asking: list[tuple[Job, _Question]]) -> list[tuple[Job, Evaluation | Exception]]:
+def _answered(asking: list[tuple[Job, _Request]]) -> list[tuple[Job, Evaluation | Exception]]:
     """Return the answer for each job, or the error that it gets in its place."""
     answers = list[tuple[Job, Evaluation | Exception]]()
-    by_evaluator = dict[Any, list[tuple[Job, _Question]]]()
-    for job, question in asking:
-        positions = question.positions
-        by_evaluator.setdefault((id(question.evaluator), positions.size, positions.history), []).append((job, question))
+    by_evaluator = dict[Any, list[tuple[Job, _Request]]]()
+    for job, request in asking:
+        positions = request.positions
+        by_evaluator.setdefault((id(request.evaluator), positions.size, positions.history), []).append((job, request))
     for group in by_evaluator.values():
-        jobs, questions = zip(*group, strict=True)
+        jobs, requests = zip(*group, strict=True)
         try:
-            whole = evaluate(questions[0].evaluator, joined([question.positions for question in questions]))
+            evaluated = evaluate(requests[0].evaluator, joined([request.positions for request in requests]))
         except Exception as error:
             answers += [(job, error) for job in jobs]
             continue
         first = 0
-        for job, question in group:
-            answers.append((job, whole.rows(first, first + len(question.positions))))
-            first += len(question.positions)
+        for job, request in group:
+            answers.append((job, evaluated.rows(first, first + len(request.positions))))
+            first += len(request.positions)
     return answers

@@ -28,7 +28,7 @@ from rlgo.go.rules import n_points
 from rlgo.learning.value import sigma
 
 HAS_POLICY = True
-TARGET_UNITS = 1_000  # of the policy that games teach
+TARGET_UNITS = 1_000  # of the policy target
 _MOST_PHASES = 64
 
 
@@ -43,10 +43,10 @@ class Gumbel(NamedTuple):
     50.0
     """
 
-    considered: Annotated[Count, Key("Actions that are considered at the root, at most (m).", aliases="m")] = 16
+    considered: Annotated[Count, Key("m, the most actions that the root considers.", aliases="m")] = 16
     c_visit: Annotated[NonNegative, Key("Visits added to the most visited action's in the weight of values.")] = 50.0
-    c_scale: Annotated[NonNegative, Key("Weight of values beside the policy, for the choice of moves.")] = 1.0
-    target_scale: Annotated[NonNegative, Key("The same for the policy that games teach.")] = 0.1
+    c_scale: Annotated[NonNegative, Key("Weight of values against the policy in the choice of moves.")] = 1.0
+    target_scale: Annotated[NonNegative, Key("The same in the policy target of training games.")] = 0.1
     gumbel_scale: Annotated[NonNegative, Key("Scale of the noise at the root; 0: none, as in matches.")] = 1.0
     scale: Positive = 0.4  # as in `Puct`
 
@@ -211,7 +211,7 @@ def write_scores(policy, color, tree, halving, x):
 
 
 def target_of(policy: Gumbel, color: int, tree: Tree) -> dict[int, int]:
-    """Return pi' of the root's actions, the policy that games teach (Section 4), in units of 1 / TARGET_UNITS."""
+    """Return pi' of the root's actions, the policy target (Section 4), in units of 1 / TARGET_UNITS."""
     x = np.zeros(tree.n_edges[0])
     improved_logits(policy, policy.target_scale, 0, color, tree, x)
     units = np.rint(TARGET_UNITS * softmax(x)).astype(int)

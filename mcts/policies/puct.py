@@ -43,8 +43,8 @@ class Puct(NamedTuple):
     fpu_reduction: Annotated[  # see `reduced_value`
         NonNegative,
         Key(
-            "An action without statistics has the mean of the others less this times sqrt(the sum of their P); 0: it "
-            "has `first_play_urgency`.",
+            "Give an action without statistics the mean of the others minus this times sqrt(the sum of their P); 0: "
+            "`first_play_urgency`.",
         ),
     ] = 0.0
     scale: Positive = 0.4  # of the policy softmax(x / scale), where sigma(x) is H; see `log_odds.action_x`

@@ -85,7 +85,7 @@ class Rave(NamedTuple):
     ] = False
     prior_n: CONFIDENCE = 0
     prior_n_amaf: Annotated[
-        int, Ge(0), Le(MOST_PRIOR), Key("M (C~), the same for H as an AMAF value.", "heuristics", aliases="M")
+        int, Ge(0), Le(MOST_PRIOR), Key("M (C~), the confidence in H as an AMAF value.", "heuristics", aliases="M")
     ] = 50
 
 

@@ -21,7 +21,7 @@ MOST_PRIOR = 100_000  # limit of C and C~: the counts of a node must stay in ran
 
 EXPLORATION: TypeAlias = Annotated[NonNegative, Key("Exploration constant of UCB1.", "exploration")]
 FIRST_PLAY_URGENCY: TypeAlias = Annotated[
-    NonNegative, Key("The value, to its player, of an action without statistics.", aliases="fpu")
+    NonNegative, Key("Value of an action without statistics, for its player.", aliases="fpu")
 ]
 CONFIDENCE: TypeAlias = Annotated[
     int,

@@ -90,7 +90,7 @@ class Learning(NamedTuple):
     alpha: Annotated[
         Positive,
         Key(
-            "Step size before normalisation (TD: 0.1); larger is better in training, where the mean of weights plays.",
+            "Step size before normalisation (TD: 0.1).",
             "tdsearch_alpha step_lambda",
             implies={"schedule": "constant"},
         ),

@@ -64,7 +64,7 @@ def _reshare(weights: Weights, sharing: str) -> Weights:
     if sharing == "none":
         return without_sharing(weights)
     if old.others:
-        raise RlgoError(f"{old.name}: windows other than squares can only be converted to sharing none")
+        raise RlgoError(f"{old.name}: irregular windows can only be converted to sharing none")
     new = make_features(old.size, old.sizes, sharing)
     if sharing == "LI+LD":
         # LD can express LI, so the solution is not unique. Here LI weights stay unchanged, and the rest becomes LD.

@@ -94,10 +94,10 @@ def write_w(path: str | Path, features: FeatureSet, theta: np.ndarray) -> None:
 
     theta : float32[n_weights + 1]
 
-    Raises RlgoError for windows other than squares, for weights that are not finite, or if it cannot be written.
+    Raises RlgoError for irregular windows, for weights that are not finite, or if it cannot be written.
     """
     if features.others:
-        raise RlgoError(f"{path}: a .w file cannot hold windows other than squares ({', '.join(features.others)})")
+        raise RlgoError(f"{path}: a .w file cannot hold irregular windows ({', '.join(features.others)})")
     theta = theta[1:]
     _check_finite(path, theta)
     if features.sharing == "none":

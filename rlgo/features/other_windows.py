@@ -42,7 +42,7 @@ def other_fields(size: int) -> list[tuple]:
     state[P] : of each point: 0, class, or C + class
     count[P] : liberties of the chain of the stone at each point, C + 1 for more than C; 0 without a stone
     liberty[P, 3] : by chain, the liberties of a weak one
-    other_gain[2, P] : what a stone of this colour at an empty point adds to the other windows ...
+    other_gain[2, P] : what a stone of this colour at an empty point adds to the irregular windows ...
     stale[2, P], stale_points[2, P], n_stale[2] : ... except where it is to be computed anew
     total[2, P] : gains over all windows
     moved[N], n_moved : points whose state the last move changed
@@ -73,7 +73,7 @@ def other_fields(size: int) -> list[tuple]:
 
 
 def has_others(g):
-    """Return True for a geometry with other windows than squares, else None: a type for which little is compiled."""
+    """Return True for a geometry with irregular windows, else None: a type for which little is compiled."""
     return True if has_field(g, "n_classes") else None
 
 
@@ -368,7 +368,7 @@ def renew_gains(b, sh, table, has):
 
 @njit
 def gain_of_others(b, sh, table, p, has):
-    """Return what a stone of the colour to play at p adds, for that colour, to the other windows."""
+    """Return what a stone of the colour to play at p adds, for that colour, to the irregular windows."""
     if has is None:
         return 0.0
     g = table.g

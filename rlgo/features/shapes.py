@@ -92,9 +92,9 @@ def geometry_dtype(size: int, one_table: bool = False, capacity: int = 0) -> np.
     ld_base[W], li_base[W] : where each window's two tables start
     one_table : an empty field that exists only if the features have no LI block, so that `li_base` need not be read
 
-    Only with other windows than squares (Q cells of all of them, at most):
+    Only with irregular windows (Q cells of all of them, at most):
     n_classes, fewest_classes : the most liberty classes, C, that one of them sees, and the fewest
-    window_at[Q], power_at[Q] : the other windows over each point, and n_states^digit of the point in each
+    window_at[Q], power_at[Q] : the irregular windows over each point, and n_states^digit of the point in each
     slots_at[3 * P + 1] : where those with c classes over point p start in the last two, at [3p + c - 1]
     around_at[P + 1], around : the same for the points that share such a window with each point
     """
@@ -132,8 +132,8 @@ def geometry_dtype(size: int, one_table: bool = False, capacity: int = 0) -> np.
 
 
 def with_others(capacity: int) -> str:
-    """Return what to add to the name of kernels of feature sets with other windows than squares."""
-    return " with other windows" + (f" (capacity {capacity})" if capacity > 1 else "") if capacity else ""
+    """Return what to add to the name of kernels of feature sets with irregular windows."""
+    return " with irregular windows" + (f" (capacity {capacity})" if capacity > 1 else "") if capacity else ""
 
 
 class Classes(NamedTuple):
@@ -175,9 +175,9 @@ class FeatureSet:
     Attributes
     ----------
     size : board size N
-    names : canonical names of the kinds of windows, in order: squares, others that see stones alone, then liberties
+    names : canonical names of the kinds of windows, squares, then irregular windows, first those that see stones alone
     sizes : sides of the squares, for instance (1, 2, 3)
-    others : the names of the other kinds
+    others : the names of irregular windows
     sharing : a key of `SHARINGS`
     liberty_sharing : how windows that see liberties share weights, a key of `SHARINGS`
     blocks : the `Block`s, in order
@@ -186,7 +186,7 @@ class FeatureSet:
     windows : list of (name, row, col): the kind of every window, in order, and its anchor, the lowest, leftmost corner
         of the rectangle around its cells
     forms : the `Form` of every window
-    capacity : how many other windows than squares records have space for, in units of four windows a point: 0, or a
+    capacity : how many irregular windows records have space for, in units of four windows a point: 0, or a
         power of two, so that few feature sets need to be compiled anew
     geometry : `geometry_dtype(size)` record, for `incremental.py`
     parts : the `Part`s of the table, in order
@@ -446,7 +446,7 @@ def make_features(
     size : board size, 5 to 19
     sizes : sides of squares that see stones alone, an ascending subset of (1, 2, 3); may be () if there are `others`
     sharing : "LI+LD", "LI", "LD", "inversion" or "none"
-    others : names of further windows, for instance ("2x3", "atari plus"), see `kinds.py`
+    others : names of irregular windows, for instance ("2x3", "atari plus"), see `kinds.py`
     liberty_sharing : how windows that see liberties share weights
 
     Raises

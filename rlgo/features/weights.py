@@ -4,7 +4,7 @@ Start reading at `Weights`, then `save_weights`. A weight file is an archive (se
 
 * ``theta``: float32[n], the weights, block after block (see `shapes.py` for the numbering);
 * ``meta``: uint8, JSON in UTF-8: format, version, board size, komi, sizes, sharing, value, games, blocks, provenance;
-  since version 3, for windows other than squares, also others and liberty_sharing (version 2 had those that see
+  since version 3, for irregular windows, also others and liberty_sharing (version 2 had those that see
   liberties alone, under the name liberties).
 
 docs/weights.md has all of it, and an example that reads the file with numpy alone.

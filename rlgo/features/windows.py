@@ -4,7 +4,7 @@ Start reading at `windows_of`. TD paper, Sections 3.1.2 and 3.1.3.
 
 A *window* is a set of points: the cells of a `Kind` (see `kinds.py`), at one place of the board. Each cell has a
 *state*, and the window's *configuration* is a number with one digit a cell. The papers' windows are k x k squares,
-k = 1 to 3, whose cells are empty (0), black (1) or white (2). Other kinds have other forms, or also see liberties: with
+k = 1 to 3, whose cells are empty (0), black (1) or white (2). Others are irregular, or also see liberties: with
 C liberty classes, a black stone has the state min(C, liberties of its chain), a white one C more. Cells may hang over
 the edge (of a plus). Such a cell has one state only and needs no digit, so that windows which hang over the edge in
 different ways have different *forms*.

@@ -54,7 +54,7 @@ _NOBODY = 3  # those of regions that are nobody's, until all are known: 0 would 
 
 
 @njit
-def area_owners(b, owners, stack):
+def area_ownership(b, ownership, stack):
     """Write the owner of each point, int8[size * size]: 1 Black, -1 White, 0 nobody; return Black's area minus White's.
 
     A side owns its stones, and the empty regions that touch only its colour, as in `board.area_score`.
@@ -64,23 +64,23 @@ def area_owners(b, owners, stack):
     stride = size + 1
     for i in range(size * size):
         c = b.color[(i // size + 1) * stride + i % size + 1]
-        owners[i] = np.int64(c == BLACK) - np.int64(c == WHITE)
+        ownership[i] = np.int64(c == BLACK) - np.int64(c == WHITE)
     score = np.int64(0)
     for i in range(size * size):
         start = (i // size + 1) * stride + i % size + 1
         if b.color[start] != EMPTY:
-            score += owners[i]
-        elif owners[i] == 0:
+            score += ownership[i]
+        elif ownership[i] == 0:
             stack[0], n, done, touches = start, 1, 0, 0
-            owners[i] = _REGION
+            ownership[i] = _REGION
             while done < n:
                 p = stack[done]
                 done += 1
                 for q in (p - stride, p - 1, p + 1, p + stride):
                     c = np.int64(b.color[q])
                     j = (q // stride - 1) * size + q % stride - 1
-                    if c == EMPTY and owners[j] == 0:
-                        owners[j] = _REGION
+                    if c == EMPTY and ownership[j] == 0:
+                        ownership[j] = _REGION
                         stack[n] = q
                         n += 1
                     elif c != EMPTY and c != BORDER:
@@ -88,17 +88,17 @@ def area_owners(b, owners, stack):
             owner = np.int64(touches == BLACK) - np.int64(touches == WHITE)
             for k in range(n):
                 p = stack[k]
-                owners[(p // stride - 1) * size + p % stride - 1] = owner if owner else _NOBODY
+                ownership[(p // stride - 1) * size + p % stride - 1] = owner if owner else _NOBODY
             score += n * owner
     for i in range(size * size):
-        if owners[i] == _NOBODY:
-            owners[i] = 0
+        if ownership[i] == _NOBODY:
+            ownership[i] = 0
     return score
 
 
 @njit
-def play_to_the_end(games, which, b, zobrist, stack, owners, score):
-    """Play games through; write `owners`, int8[n, size * size], and `score`, int64[n], of the last positions.
+def play_to_the_end(games, which, b, zobrist, stack, ownership, score):
+    """Play games through; write `ownership`, int8[n, size * size], and `score`, int64[n], of the last positions.
 
     games : `MoveLists`; which : int64[n], indices of games. Returns -1, or the index of a game with an illegal move.
     """
@@ -109,7 +109,7 @@ def play_to_the_end(games, which, b, zobrist, stack, owners, score):
         for move in range(games.first_move[g], games.first_move[g + 1]):
             if place(b, np.int64(games.color[move]), np.int64(games.move[move]), zobrist):
                 return g
-        score[i] = area_owners(b, owners[i], stack)
+        score[i] = area_ownership(b, ownership[i], stack)
     return -1
 
 
@@ -121,12 +121,12 @@ class Ends(NamedTuple):
     is_scored : bool[G], whether a game was played to its end: its last two moves are passes, and the area of all stones
         on the board, with komi, gives the result on record
     score : float32[G], Black's area minus White's minus komi; NaN if the game is not scored
-    owners : int8[G, size * size], 1 Black's, -1 White's, 0 nobody's; all 0 if the game is not scored
+    ownership : int8[G, size * size], 1 Black's, -1 White's, 0 nobody's; all 0 if the game is not scored
     """
 
     is_scored: np.ndarray
     score: np.ndarray
-    owners: np.ndarray
+    ownership: np.ndarray
 
 
 # ---------------------------------------------------------------------------------------------
@@ -219,18 +219,18 @@ class GameData:
     def ends(self) -> Ends:
         """How the games ended: all are played through, once. RlgoError for a game with an illegal move."""
         size, n = self.size, self.n_games
-        owners, score = np.zeros((n, size * size), np.int8), np.zeros(n, np.int64)
+        ownership, score = np.zeros((n, size * size), np.int8), np.zeros(n, np.int64)
         b, stack = new_board(size), np.zeros(size * size, np.int64)
         with compiling(f"ends of games, {size}x{size}"):
-            wrong = play_to_the_end(self._moves, np.arange(n), b, zobrist(size), stack, owners, score)
+            wrong = play_to_the_end(self._moves, np.arange(n), b, zobrist(size), stack, ownership, score)
         self._check(wrong)
         last, n_moves = self._moves.first_move[1:] - 1, np.diff(self._moves.first_move)
         is_over = n_moves >= 2
         is_over[is_over] = (self._moves.move[last[is_over]] == PASS) & (self._moves.move[last[is_over] - 1] == PASS)
         points = score - self._moves.komi
         is_scored = is_over & (np.where(points == 0, 0.5, points > 0) == self._z)  # not if z or komi is unknown
-        owners[~is_scored] = 0
-        return Ends(is_scored, np.where(is_scored, points, np.nan).astype(np.float32), owners)
+        ownership[~is_scored] = 0
+        return Ends(is_scored, np.where(is_scored, points, np.nan).astype(np.float32), ownership)
 
     def take(self, positions: Any, symmetry: Any = 0) -> Batch:
         """Make a batch of some positions.
@@ -252,7 +252,7 @@ class GameData:
         to_play = self._moves.color[move]
         sign = np.where(to_play == BLACK, 1, -1).astype(np.int8)
         policy = self._policy(move)
-        ownership = self.ends.owners[game].reshape(-1, self.size, self.size) * sign[:, None, None]
+        ownership = self.ends.ownership[game].reshape(-1, self.size, self.size) * sign[:, None, None]
         g = np.broadcast_to(np.asarray(symmetry), (len(move),))
         if g.any():
             x, policy, ownership = (apply_symmetry(values, g) for values in (x, policy, ownership))

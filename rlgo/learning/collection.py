@@ -63,8 +63,8 @@ def read_shard(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         lengths = {len(arrays[name]) for name in OF_GAMES}, {len(arrays[name]) for name in OF_MOVES}
         sums = [(arrays["n_moves"].sum(), arrays["move"]), (arrays["n_setup"].sum(), arrays["setup_point"])]
         sums.append((arrays["n_visited"].sum(), arrays["visits"]))
-        whole = all(len(kind) == 1 for kind in lengths) and all(n == len(column) for n, column in sums)
-        if not whole or not isinstance(meta["recipe"]["size"], int):
+        is_valid = all(len(kind) == 1 for kind in lengths) and all(n == len(column) for n, column in sums)
+        if not is_valid or not isinstance(meta["recipe"]["size"], int):
             raise ValueError
     return meta, arrays
 

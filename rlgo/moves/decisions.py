@@ -19,7 +19,7 @@ _GAMES_AT_ONCE = 200
 
 
 class TrainingGames(NamedTuple):
-    """Games to learn patterns from.
+    """Training games of patterns.
 
     Attributes
     ----------

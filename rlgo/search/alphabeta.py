@@ -57,17 +57,17 @@ class AlphaBetaOptions(NamedTuple):
     table: Annotated[
         bool,
         Key(
-            "Remember positions that were met before (transposition table) and moves that cut elsewhere (killer moves, "
+            "Remember positions (transposition table) and moves that caused cut-offs elsewhere (killer moves, "
             "history heuristic)."
         ),
     ] = True
     null_move: Annotated[
-        bool, Key("Null moves: cut where even a pass is too good. They may change the result, where a pass is best.")
+        bool, Key("Null moves: cut off where even a pass is too good. They may change the result where a pass is best.")
     ] = False
     reductions: Annotated[
         bool,
         Key(
-            "Late move reductions: late moves are searched less deeply first, for three plies more in the same time. "
+            "Late move reductions: search late moves less deeply at first, to reach three plies more in the same time. "
             "They may change the result."
         ),
     ] = False

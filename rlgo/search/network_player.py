@@ -99,9 +99,9 @@ class NetworkPlayer(Player):
         return {} if score is None else dict.fromkeys([c.move for c in self.candidates(game)], float(score[0]))
 
     def analyses(self) -> dict[str, np.ndarray]:
-        """Return the maps ``policy``, the probability of each move, and ``owner``, P(Black owns each point)."""
-        owner = (1 + self.evaluation.get("ownership", np.full_like(self._policy, np.nan))) / 2
-        return {"policy": self._policy, "owner": owner}
+        """Return the maps ``policy``, the probability of each move, and ``ownership``, P(Black owns each point)."""
+        ownership = (1 + self.evaluation.get("ownership", np.full_like(self._policy, np.nan))) / 2
+        return {"policy": self._policy, "ownership": ownership}
 
     @property
     def evaluation(self) -> Mapping[str, np.ndarray]:

@@ -122,7 +122,7 @@ class Simulation(NamedTuple):
             aliases="learn",
         ),
     ] = ALL_PLIES
-    max_moves: Annotated[MaxMoves, Key("Abandon a longer simulation; 0: 3 * size * size plies.")] = 0
+    max_moves: Annotated[MaxMoves, Key("Abandon simulations of more plies; 0: of more than 3 * size * size.")] = 0
 
 
 Delay = Annotated[int, Ge(0), Le(1_000)]  # own moves; each needs memory for a value function
@@ -230,7 +230,7 @@ class TdSearch(Player):
     ----------
     size : board size
     sizes : window sizes of the short-term memory
-    windows : names of its other windows, see `kinds.py`
+    windows : names of its irregular windows, see `kinds.py`
     simulations, seconds : limits for each move; the first one reached ends the search, as does `Player.limit`
     policy, learning, simulation, default : see `SearchSettings`. `learning.games` are the simulations of one move that
         its schedule spans; `learning.averaging` has no effect. The policy's V is that of `learning`

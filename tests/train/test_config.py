@@ -102,7 +102,7 @@ def test_windows_go_by_name_in_canonical_form(write: Any) -> None:
     assert config.features == FeaturesConfig(sizes=(), windows=(".x./xxx/.x.", "2x3", "atari plus"))
     assert features_of(config).name == "9x9 .x./xxx/.x.+2x3 LI+LD, atari plus LI"
     assert load_config(write(to_toml(config))) == config
-    # Their old name, from before windows of other forms could see stones alone.
+    # Their old name, from before irregular windows could see stones alone.
     old = load_config(write('[features]\nliberties = ["liberties 2x2"]\n'), 'features.liberties=["atari 2x2"]')
     assert old.features == FeaturesConfig(windows=("atari 2x2",))
 

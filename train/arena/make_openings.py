@@ -112,14 +112,14 @@ def _begin(out: Path, header: dict[str, Any], size: int) -> list[Opening]:
         write_atomically(out, f"{json.dumps(add_checksum(header))}\n".encode())
         return []
     data = read_file(out)
-    whole = data[: data.rfind(b"\n") + 1]
-    lines = whole.decode("utf-8", "replace").splitlines()
+    complete = data[: data.rfind(b"\n") + 1]
+    lines = complete.decode("utf-8", "replace").splitlines()
     there, found = read_made(out, lines, size)
     for key, value in json.loads(json.dumps(header)).items():
         if there.get(key) != value:
             raise RlgoError(f"{out}: other openings: {key} is {there.get(key)}, not {value}; move the file away")
-    if len(whole) < len(data):
-        os.truncate(out, len(whole))
+    if len(complete) < len(data):
+        os.truncate(out, len(complete))
     return found
 
 

@@ -166,11 +166,11 @@ class MatchResult:
         return (self.same_limit or self.equal_time is not None) and not 1 / _UNEQUAL <= self.ratio <= _UNEQUAL
 
     def __str__(self) -> str:
-        low, high = self.ci95
+        share, low, high = (100 * x for x in (self.win_rate, *self.ci95))
         time = f", {self.time} s a side" if self.time else ""
         lines = [
             f"{self.a} against {self.b}, {self.size}x{self.size}, komi {self.komi:g}{time}",
-            f"{self.a} won {self.wins:g} of {self.games}: {self.win_rate:.1%} (95 % interval {low:.1%} to {high:.1%})",
+            f"{self.a} won {self.wins:g} of {self.games}: {share:.1f} % (95 % interval {low:.1f} to {high:.1f})",
             f"{self.distinct} distinct games of {self.mean_length:.0f} moves; Black won {self.black_wins:g}",
             "pairs of games: A won both in {}, each side one in {}, B both in {}".format(*self.pairs)
             + f"; openings: {self.openings}",

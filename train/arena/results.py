@@ -172,8 +172,8 @@ def read_results(path: Path, header: dict[str, Any], size: int, *, repair: bool 
         return []
     data = read_file(path)
     # A last line without its end was being written when the process or the machine went down.
-    whole = data[: data.rfind(b"\n") + 1]
-    lines = _check_header(path, whole, header)
+    complete = data[: data.rfind(b"\n") + 1]
+    lines = _check_header(path, complete, header)
     games = []
     for number, line in enumerate(lines, 2):
         try:
@@ -183,8 +183,8 @@ def read_results(path: Path, header: dict[str, Any], size: int, *, repair: bool 
     repeated = len(games) - len({game.number for game in games})
     if repeated:
         raise RlgoError(f"{path}: {repeated} games appear twice")
-    if len(whole) < len(data) and repair:
-        os.truncate(path, len(whole))
+    if len(complete) < len(data) and repair:
+        os.truncate(path, len(complete))
     return games
 
 

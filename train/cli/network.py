@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rlgo.learning.batches import GameData
     from rlgo.network.architecture import Shape
 
-app = typer.Typer(help="Learn networks from games, and test them.")
+app = typer.Typer(help="Train networks on games, and test them.")
 
 _DEFAULTS = NetworkSettings()
 _WINDOW = tuple(name for name in ONLY_ROUNDS if name.startswith("window"))
@@ -149,7 +149,7 @@ def train(
     changes: _Changes = None,
     save_every: Annotated[int, option("--save-every", "Steps between two saved states.", whole(1))] = 500,
 ) -> None:
-    """Learn a network from games (needs rlgo[network]).
+    """Train a network on games (needs rlgo[network]).
 
     A tenth of the games is held out to measure by. Run the same command again to continue after an interruption: the
     result is the same, bit for bit. More --steps, and games that were added, continue, too. tensorboard --logdir DIR
@@ -220,9 +220,9 @@ def rounds(
     ),
     json_file: JsonFile = None,
 ) -> None:
-    """Play games, learn a network from them, and play on with it, again and again (needs rlgo[network]).
+    """Play games, train a network, and repeat (needs rlgo[network]).
 
-    The first round plays without a network, or with --begin. Learning goes on from round to round. After each round,
+    The first round plays without a network, or with --begin. Training continues from round to round. After each round,
     the network plays a match against the one that played its games at equal simulations, and one against the player
     without a network, or --opponent, at equal time. Two rounds in a row that add less than 20 Elo are the last ones.
     Run the same command again to continue after an interruption, or with more --rounds, --games or --steps.

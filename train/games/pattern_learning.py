@@ -39,7 +39,7 @@ _RANKS = 20  # ranks of which the cumulative probability is kept
 
 
 def training_games(games: Collection, *, held_out: bool, most: int | None = None) -> TrainingGames:
-    """Return the games to learn from, or those held out, for compiled code; the first `most` of them.
+    """Return the training games, or those held out, for compiled code; the first `most` of them.
 
     The moves to learn are those that a search chose; in a game without any search, all moves.
     """

@@ -1,7 +1,7 @@
 """What is wrong with a network: illegal moves in its policy, values of the wrong side, or of another range.
 
-Start reading at `check_network`, which asks a network about positions of games whose outcomes are known. What it
-answers is looked at before anything is masked or refused.
+Start reading at `check_network`, which lets a network evaluate positions of games whose outcomes are
+known. Its outputs are looked at before anything is masked or refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rounds of training: a search plays games, a network learns from them, and the search plays on with the network.
+"""Rounds of training: a search plays games, a network learns from them, and the search continues with the network.
 
 Start reading at `run_rounds`. Its folder holds
 
@@ -120,7 +120,7 @@ class Learner(Protocol):
 
 
 class _Start(NamedTuple):
-    """What rounds begin with: a network by its name, "" for none, and if it is to learn on; games; who learns."""
+    """What rounds begin with: a network by its name, "" for none, and if its training continues; games; who learns."""
 
     network: str
     first: ConvNetwork | None
@@ -363,7 +363,7 @@ class _Ahead:
 def _learn(
     plan: RoundsPlan, before: Sequence[Learned], start: _Start, played: list[list[Path]], progress: bool
 ) -> Learned:
-    """Learn on, from the games of all rounds so far that are in the window, and write the network of the round.
+    """Continue training on the games of all rounds so far that are in the window, and write the network of the round.
 
     played : the folders of games of each round
     """

@@ -20,14 +20,14 @@ _COSINE, _FALLS = needs("schedule", "cosine"), needs("schedule", "steps")
 class NetworkSettings(NamedTuple):
     """How a network is learned."""
 
-    steps: Annotated[Count, Key("Number of steps; in rounds, of each of them unless `reuse` says how many.")] = 4_000
+    steps: Annotated[Count, Key("Number of steps; in rounds, of each round, unless `reuse` determines it.")] = 4_000
     batch: Annotated[int, Ge(1), Le(100_000), Key("Positions of a step.")] = 128
-    alpha: Annotated[Positive, Key("The step size after the warm-up, the largest one.")] = 3e-3
+    alpha: Annotated[Positive, Key("Step size after the warm-up, its largest value.")] = 3e-3
     schedule: Annotated[
         Literal["constant", "cosine", "steps"],
-        Key("How alpha goes on: constant, as in rounds; cosine, down to `alpha_final`; steps, down at `falls`."),
+        Key("Schedule of alpha: constant, as in rounds; cosine, down to `alpha_final`; steps, down at `falls`."),
     ] = "cosine"
-    warm_up: Annotated[CountOr0, Key("Steps in which alpha rises, in proportion to their number.")] = 100
+    warm_up: Annotated[CountOr0, Key("Steps in which alpha rises linearly.")] = 100
     schedule_steps: Annotated[
         CountOr0, Key("The step at which the cosine ends; 0: at `steps`. Rounds with a cosine need it.", needs=_COSINE)
     ] = 0
@@ -37,30 +37,30 @@ class NetworkSettings(NamedTuple):
         Expected("a list of numbers of steps, such as [2000, 3000]"),
         Key("Steps after which alpha falls.", needs=_FALLS),
     ] = ()
-    fall: Annotated[Probability, Key("What alpha is multiplied by where it falls.", needs=_FALLS)] = 0.1
+    fall: Annotated[Probability, Key("Factor of alpha at each of `falls`.", needs=_FALLS)] = 0.1
     weight_decay: Annotated[NonNegative, Key("Decay of the weights, times the step size.")] = 1e-4
-    clip: Annotated[Positive, Key("The longest gradient; longer ones are shortened.")] = 1.0
+    clip: Annotated[Positive, Key("The longest gradient; longer ones are scaled down.")] = 1.0
     averaging: Annotated[
         float,
         Ge(0),
         Le(0.9999),
-        Key("The part of the averaged weights that a step keeps, at most; after t steps, at most (1 + t) / (10 + t)."),
+        Key("The part of the averaged weights that a step keeps; after t steps, at most (1 + t) / (10 + t)."),
     ] = 0.998
     lam: Annotated[  # see `returns.py`
         Probability, Key("Lambda of the value's target, the lambda-return; 1: the outcome.", name="lambda_")
     ] = 0.9
     value_weight: Annotated[NonNegative, Key("Weight of the value in the loss; that of the policy is 1.")] = 1.0
     score_weight: Annotated[NonNegative, Key("Weight of the score in the loss.")] = 0.1
-    ownership_weight: Annotated[NonNegative, Key("Weight of the owners of points in the loss.")] = 0.5
+    ownership_weight: Annotated[NonNegative, Key("Weight of the ownership in the loss.")] = 0.5
     reuse: Annotated[
         NonNegative,
-        Key("Rounds: how often a position is learned on average, from which the steps follow; 0: there are `steps`."),
+        Key("Rounds: how often each position is learned on average, which determines the steps; 0: `steps` of them."),
     ] = 0.0
     window: Annotated[
-        Count, Key("Rounds: the positions from which on the window of the latest ones is smaller than all.")
+        Count, Key("Rounds: learn from all positions up to this number; beyond, from a window of the latest ones.")
     ] = 250_000
     window_alpha: Annotated[Positive, Key("Rounds: the exponent with which the window grows (Wu 2019).")] = 0.75
-    window_beta: Annotated[Probability, Key("Rounds: how much a position more adds to the window at first.")] = 0.4
+    window_beta: Annotated[Probability, Key("Rounds: how much each new position adds to the window at first.")] = 0.4
     seed: Annotated[SeedNumber, Key("Seed of the first weights, and of the order of positions.")] = 1
 
     def combine(self) -> None:

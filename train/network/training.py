@@ -61,7 +61,7 @@ class TrainingPlan(NamedTuple):
     most_tested : positions of held-out games by which it is measured then, of each board size
     begin : the network to begin with; None: a new one
     window : learn only about so many of the latest positions, of each board size; None: all
-    seen : positions to learn from that there have been so far, to be logged; None: those of the folders
+    seen : training positions that there have been so far, to be logged; None: those of the folders
     """
 
     folders: Sequence[Path]
@@ -75,7 +75,7 @@ class TrainingPlan(NamedTuple):
 
 
 class Pool:
-    """The positions to learn from, or those held out, of one or more board sizes.
+    """The training positions, or those held out, of one or more board sizes.
 
     sizes : the data by board size; sizes without games that are held out are left out
     folders : those with the games, by board size

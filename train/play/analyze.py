@@ -22,7 +22,7 @@ from rlgo.play.player import RESIGN, Player, check_player, name_of_move
 _MEANINGS = {  # of maps that show something else than P(Black wins)
     "visits": "share of the simulations that took each move",
     "policy": "probability of each move by the network",
-    "owner": "P(Black owns each point in the end) by the network",
+    "ownership": "P(Black owns each point in the end) by the network",
 }
 _OF_MOVES = ("visits", "policy")  # maps whose highest values are the best moves, whoever is to play
 
@@ -99,7 +99,7 @@ class Analysis:
         ]
         for name, values in self.known_maps().items():
             best = ", ".join(f"{vertex} {value:.1%}" for vertex, value in self.ranked(name)[:5])
-            here = f"{name}: {describe_map(name)}, in per cent" + f"; best: {best}" * (name != "owner")
+            here = f"{name}: {describe_map(name)}, in per cent" + f"; best: {best}" * (name != "ownership")
             mark = self.move if self.move != RESIGN else None
             parts.append(f"{here}\n\n{values_text(game.board, values, mark, unicode)}")
         if self.memory is not None and top:

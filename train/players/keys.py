@@ -95,7 +95,7 @@ class Keys(Section):
 # Types and words that several players share.
 CountOrNone = Count | Literal["none"]
 
-SECONDS = "Seconds per move; 0: only the other limits apply."
+SECONDS = "Seconds per move; 0: no limit of time."
 SIMULATIONS = "Simulations per move; none: as many as the time allows, which is the default if `seconds` is given."
 PolicyFile = Annotated[
     settings.Path,
@@ -108,7 +108,7 @@ WeightsName = Annotated[
     settings.Shipped,
     Key("A weight file, or the name of shipped weights; empty: the shipped ones of the most games, 9x9-100M on 9x9."),
 ]
-RESIGN = "Resign if the best move's probability of winning is below this."
+RESIGN = "Resign when the best move's probability of winning is below this."
 
 
 def default_policy_of(keys: Any) -> DefaultPolicy:
@@ -177,7 +177,7 @@ class GreedyKeys(Keys):
 @register("network")
 @dataclass(frozen=True)
 class NetworkKeys(Keys):
-    """The policy of a network, one evaluation a move, without any search. Weak levels of `rlgo` draw moves by it."""
+    """The policy of a network without search, one evaluation a move. The lowest levels of `rlgo` use it."""
 
     network: Annotated[
         settings.Shipped,
@@ -188,12 +188,12 @@ class NetworkKeys(Keys):
     ] = ""
     temperature: Annotated[
         NonNegative,
-        Key("Draw moves in proportion to P(a)^(1 / temperature), in the opening above the first line; 0: the best."),
+        Key("Draw moves in proportion to P(a)^(1 / temperature), none on the first line in the opening; 0: the best."),
     ] = default_of(NetworkPlayer, "temperature")
     sees: Annotated[
         CountOr0,
         Key(
-            "Never draw a move that is less probable than a capture of so many stones or more; 0: any.",
+            "Never draw a move that is less probable than a capture of this many stones or more; 0: any.",
             needs=Needs("a temperature above 0", lambda keys: keys.temperature > 0),
         ),
     ] = default_of(NetworkPlayer, "sees")
@@ -217,7 +217,7 @@ NOT_OF_SEARCH = ("plies", "update", "normalise", "averaging")  # settings of `Le
 @register("td_search")
 @dataclass(frozen=True)
 class TdSearchKeys(Keys):
-    """TD search (TD paper, Section 4)."""
+    """TD search: learns a value function from simulations of the current position (TD paper, Section 4)."""
 
     limits: ClassVar[tuple[str, ...]] = ("simulations", "seconds")
 
@@ -226,7 +226,7 @@ class TdSearchKeys(Keys):
     sizes: Annotated[Sizes, Key("Window sizes of the local shape features, such as 1+2.", "tdsearch_shapes")] = (
         default_of(TdSearch, "sizes")
     )
-    windows: Annotated[Windows, Key("Its other windows, such as 2x3+atari plus.", aliases="liberties")] = default_of(
+    windows: Annotated[Windows, Key("Irregular windows, such as 2x3+atari plus.", aliases="liberties")] = default_of(
         TdSearch, "windows"
     )
     simulation: Annotated[Simulation, Group()] = Simulation()
@@ -322,7 +322,7 @@ class Dyna2Keys(TdSearchKeys):
     )
     long_save: Annotated[
         settings.Path,
-        Key("A weight file to write the long-term memory to after each game it learned from; empty: none."),
+        Key("A weight file for the long-term memory, written after each game that it learned from; empty: none."),
     ] = ""
 
     def make_dyna2(self, size: int, seed: Seed) -> dyna2.Dyna2:

@@ -145,8 +145,8 @@ class LeafKeys(NamedTuple):
     leaf_value: Annotated[
         Probability,
         Key(
-            "The share of V of the position where the tree ends in the outcome of each simulation: V of the network "
-            "or, without one, of the weights.",
+            "Share of V in the outcome of each simulation. V is the value of the position where the tree ends, by the "
+            "network or, without one, by the weights.",
             needs=Needs("playouts = on", lambda keys: keys.playouts),
         ),
     ] = 0.0
@@ -160,13 +160,11 @@ class LeafKeys(NamedTuple):
     network_value: Annotated[
         Probability,
         Key(
-            "How far an rlgo network corrects V in `leaf_value`, from 0, not at all, to 1: there, V is the network's.",
+            "How far an rlgo network corrects this V, from 0, not at all, to 1, where V is the network's.",
             needs=_OWN,
         ),
     ] = 0.5
-    playouts: Annotated[
-        bool, Key("Play each simulation to the end by the default policy; off: V where the tree ends is all.")
-    ] = True
+    playouts: Annotated[bool, Key("Play each simulation to the end by the default policy; off: use V alone.")] = True
 
 
 # ---------------------------------------------------------------------------------------------
@@ -252,8 +250,8 @@ class TreeKeys(SimulationKeys):
     patterns: Annotated[
         settings.Shipped,
         Key(
-            "Learned patterns, where needed: a file, or the name of shipped ones; empty: the ones shipped for this "
-            "size or the nearest."
+            "Learned patterns, where needed: a file, or the name of shipped ones; empty: those shipped for this size "
+            "or the nearest."
         ),
     ] = ""
     prior_search: Annotated[
@@ -268,21 +266,21 @@ class TreeKeys(SimulationKeys):
     network: Annotated[
         settings.ShippedOrNone,
         Key(
-            "A network file of `rlgo network`, or the name of a shipped one, compiled into the search; or an ONNX file "
-            "(needs rlgo[onnx]) or MODULE:NAME, an evaluator in Python, which gives policies, values or both: "
-            "`evaluator` tells which of them are used, and a leaf_value of 0 becomes 0.5 if values are."
+            "A file of `rlgo network`, or the name of a shipped one, which is compiled into the search; or an ONNX "
+            "file (needs rlgo[onnx]); or MODULE:NAME, an evaluator in Python. Of the last two, the search uses what "
+            "`evaluator` says; if that includes values, a leaf_value of 0 becomes 0.5."
         ),
     ] = NO_NETWORK
     evaluator: Annotated[
         Literal["policy", "value", "both"],
         Key(
-            "What of the network's answers the search uses; with value, the heuristic stays, with policy, V stays that "
+            "Which outputs of the network the search uses. With value, the heuristic stays; with policy, V stays that "
             "of the weights.",
             needs=_OUTSIDE,
         ),
     ] = "both"
     symmetries: Annotated[
-        Symmetries, Key("Average the network over so many of the board's eight symmetries.", needs=_ONNX)
+        Symmetries, Key("Average the network over this many of the board's eight symmetries.", needs=_ONNX)
     ] = 1
     network_threads: Annotated[Threads, Key("Threads of the network.", needs=_ONNX)] = 1
 
@@ -376,8 +374,8 @@ class CalibratedKeys(TreeKeys):
     calibration: Annotated[
         settings.Path,
         Key(
-            "What turns its values into chances of winning: a file of `rlgo games calibrate`, none, or empty for the "
-            "shipped one of this size or the nearest."
+            "A file of `rlgo games calibrate`, which turns values into chances of winning; none; or empty for the one "
+            "shipped for this size or the nearest."
         ),
     ] = ""
 
@@ -481,7 +479,9 @@ _register_algorithm(
     SimulationKeys,
 )
 _register_algorithm("mcts_greedy", "Greedy Monte-Carlo tree search (MC-RAVE paper, Section 2.4).")
-_register_algorithm("uct", "UCT (MC-RAVE paper, Section 2.5; c and first-play urgency of the TD paper, Section 4.5).")
+_register_algorithm(
+    "uct", "UCT (MC-RAVE paper, Section 2.5), with c and first-play urgency of the TD paper (Section 4.5)."
+)
 _register_algorithm("rave", "Tree search by the all-moves-as-first value alone (MC-RAVE paper, Section 4.2).")
 _register_algorithm("mc_rave", "MC-RAVE: MC and all-moves-as-first values combined (MC-RAVE paper, Section 4).")
 _register_algorithm("uct_rave", "MC-RAVE with a bonus for exploration (MC-RAVE paper, Section 4.4).")
@@ -493,24 +493,24 @@ _register_algorithm(
 _register_algorithm(
     "heuristic_mc_rave",
     "MC-RAVE with the learned value function as prior knowledge (MC-RAVE paper, Section 5). "
-    "On 19x19, simulations are 10,000.",
+    "On 19x19, it makes 10,000 simulations.",
     prior=_heuristic("rlgo"),
     by_size={19: _ON_19X19},
 )
 _register_algorithm(
     "mc_rave_patterns",
-    "The strongest MC-RAVE here: learned values and learned patterns as prior knowledge, and learned values of leaves. "
-    "On 9x9, these values see liberties; on boards without shipped weights, there are patterns alone.",
+    "The strongest player without a network: MC-RAVE with learned values and patterns as prior knowledge, and learned "
+    "values of leaves. On 9x9, these values see liberties. Boards without shipped weights have patterns alone.",
     PatternKeys,
     _heuristic("rlgo_patterns", patterns_after=8),
     LeafKeys(leaf_value=0.75, leaf_fade=0.8, leaf_tempo=0.9),
 )
 _register_algorithm(
     "rlgo",
-    "The strongest player here and the default engine: PUCT with a network of rlgo's own, as in AlphaGo (Silver et al. "
-    "2016). Handcrafted values are the policy at first. The network evaluates nodes with a few visits; from then on, "
-    "the policy is the network's, and its value is mixed with the outcomes of playouts. At weak levels of "
-    "strength, `network` plays in its place.",
+    "The strongest player and the default: PUCT with an rlgo network. The policy of a node is handcrafted at first. "
+    "After a few visits, the network evaluates the node: its policy takes over, and its value is mixed with the "
+    "outcomes of playouts, as in AlphaGo (Silver et al. 2016). At the lowest levels of strength, `network` plays "
+    "instead.",
     EngineKeys,
     _heuristic("handcrafted", network_after=4),
     LeafKeys(leaf_value=0.6, network_value=1.0),

@@ -120,7 +120,7 @@ def scores_of(found: Sequence[Candidate], game: Game, player: Player) -> dict[in
     """
     known = player.scores(game)
     if not found or found[0].move not in known:
-        return dict.fromkeys([c.move for c in found], owners_of(found, game).score)
+        return dict.fromkeys([c.move for c in found], ownership_of(found, game).score)
     return {c.move: known.get(c.move, known[found[0].move]) for c in found}
 
 
@@ -140,11 +140,11 @@ def describe(found: Sequence[Candidate], game: Game, player: Player, options: An
         if options.moves_ownership and order < _LINES:
             info["ownership"] = _numbers(Ownership.after(game, [(line, 1.0)]), color)
         infos.append(info)
-    owners: Any = owners_of(found, game) if options.ownership or not found else None
-    now = (player.chance(found[0].value, game), scores[found[0].move]) if found else (owners.wins, owners.score)
+    ownership: Any = ownership_of(found, game) if options.ownership or not found else None
+    now = (player.chance(found[0].value, game), scores[found[0].move]) if found else (ownership.wins, ownership.score)
     to_play = "B" if game.to_play == BLACK else "W"
     root = {"visits": sum(c.visits for c in found), **_estimates(now[0], now[1], color), "currentPlayer": to_play}
-    owned = {"ownership": _numbers(owners, color)} if options.ownership else {}
+    owned = {"ownership": _numbers(ownership, color)} if options.ownership else {}
     return {"moveInfos": infos, "rootInfo": root, **owned}
 
 
@@ -155,14 +155,14 @@ def _estimates(chance: float, score: float, color: int) -> dict[str, float]:
     return {**said, "scoreLead": score, "scoreSelfplay": score}
 
 
-def owners_of(found: Sequence[Candidate], game: Game) -> Ownership:
+def ownership_of(found: Sequence[Candidate], game: Game) -> Ownership:
     """Estimate who will own which point, as a search sees it."""
     return Ownership.after(game, [(c.line, float(c.visits)) for c in found[:_LINES]])
 
 
-def _numbers(owners: Ownership, color: int) -> list[float]:
+def _numbers(ownership: Ownership, color: int) -> list[float]:
     """Return who owns each point, from the top left: 1 for a colour, -1 for the other."""
-    return [round(float(x if color == BLACK else -x), 3) for x in owners.map[::-1].ravel()]
+    return [round(float(x if color == BLACK else -x), 3) for x in ownership.map[::-1].ravel()]
 
 
 def _line(found: Sequence[Candidate], game: Game, player: Player, options: AnalysisOptions) -> str:

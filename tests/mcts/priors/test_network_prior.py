@@ -224,6 +224,6 @@ def test_what_it_says_about_the_root_is_shown():
     np.testing.assert_allclose(columns["policy"], expected, rtol=1e-5)
     maps = search.analyses()
     np.testing.assert_allclose(maps["policy"].flat[value_index(moves[0])], expected[0], rtol=1e-5)
-    np.testing.assert_allclose(maps["owner"], (1 + found["ownership"]) / 2)
+    np.testing.assert_allclose(maps["ownership"], (1 + found["ownership"]) / 2)
     search.new_game()
     assert not search.evaluation

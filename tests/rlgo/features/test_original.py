@@ -234,7 +234,7 @@ def test_weights_that_cannot_be_exported(tmp_path):
 def test_a_w_file_cannot_hold_windows_other_than_squares(tmp_path):
     features = make_features(5, (1,), "LI", ("atari plus",))
     weights = Weights(features, np.append(np.float32(0), np.ones(features.n_weights, np.float32)))
-    with pytest.raises(RlgoError, match=r"x\.w: a \.w file cannot hold windows other than squares \(atari plus\)"):
+    with pytest.raises(RlgoError, match=r"x\.w: a \.w file cannot hold irregular windows \(atari plus\)"):
         export_w(tmp_path / "x.w", weights)
     assert not list(tmp_path.iterdir())
 

@@ -44,7 +44,7 @@ def test_the_time_of_games_is_not_that_of_compiling(compiled):
     sees = make_features(SIZE, (1, 2), others=("atari 2x2",))
     learner = Learner(sees, Learning(), Policy(), seed=1)
     learner.learn(1)
-    assert compiled == ["matches, 5x5", "self-play and learning, 5x5 with other windows"]
+    assert compiled == ["matches, 5x5", "self-play and learning, 5x5 with irregular windows"]
 
 
 def test_games_are_reproducible_and_fair():

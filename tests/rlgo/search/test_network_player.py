@@ -49,10 +49,10 @@ def test_a_shipped_network_has_a_name():
 
 def test_it_says_who_owns_the_points():
     game, player = random_game(9, 3), NetworkPlayer(5, NETWORK)
-    assert np.isnan(player.analyses()["owner"]).all()
+    assert np.isnan(player.analyses()["ownership"]).all()
     player.genmove(game)
     own = NETWORK.outputs(planes(game, KINDS)).ownership[0] * (1 if game.to_play == BLACK else -1)
-    np.testing.assert_allclose(player.analyses()["owner"], (1 + own) / 2, atol=1e-6)
+    np.testing.assert_allclose(player.analyses()["ownership"], (1 + own) / 2, atol=1e-6)
 
 
 def test_it_passes_to_end_a_won_game():

@@ -1,4 +1,4 @@
-"""Searches whose value function has other windows than squares; each compiles its kernels for such features."""
+"""Searches whose value function has irregular windows; each compiles its kernels for such features."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_the_result_has_all_its_keys() -> None:
     assert 0 <= data["ci95"][0] <= data["win_rate"] <= data["ci95"][1] <= 1
     assert {"rlgo", "python", "numpy", "numba"} <= set(data["versions"])
     assert data["interrupted"] is False
-    assert f"{result.win_rate:.1%}" in str(result)
+    assert f"{100 * result.win_rate:.1f} % (95 % interval " in str(result)
 
 
 def test_progress_is_shown_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +46,7 @@ def test_progress_is_shown_on_a_terminal(capsys: pytest.CaptureFixture[str], mon
     out, err = capsys.readouterr()
     assert out == ""
     assert "10/10" in err
-    assert f"won {result.win_rate:.1%} (" in err
+    assert f"won {100 * result.win_rate:.1f} % (" in err
     play_match("random", "random", 2, size=5, progress=False)
     assert capsys.readouterr() == ("", "")
 

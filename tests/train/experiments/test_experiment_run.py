@@ -108,7 +108,7 @@ def test_list_says_what_has_run(tmp_path, capsys):
         name = line.split()[0]
         shipped = re.search(r" (20\d\d-\d\d-\d\d|none) ", line)[1]
         assert (shipped == "none") == (not (ROOT / "results" / "experiments" / f"{name}.jsonl").is_file())
-        assert (f"{shipped}, whole" if name == "shape_counts" else "has not run") in line
+        assert (f"{shipped}, full" if name == "shape_counts" else "has not run") in line
         assert read_experiment(name).settings.title in line
 
 
@@ -118,7 +118,7 @@ def test_experiments_of_ones_own_are_listed_and_reported(tmp_path, monkeypatch, 
     assert cli.main(["experiment", "run", "mine.toml", "--results", "some"]) == 0
     assert cli.main(["experiment", "list", "--results", "some"]) == 0
     *_, last = capsys.readouterr().out.splitlines()
-    assert re.match(r"mine +none +20\d\d-\d\d-\d\d, whole ", last)
+    assert re.match(r"mine +none +20\d\d-\d\d-\d\d, full ", last)
     assert last.endswith("your own: mine.toml")
     report = (tmp_path / "results.md").read_text("utf-8")
     assert re.search(r"^\d+ claims; holds: \d+\.$", report, re.MULTILINE)
@@ -198,9 +198,9 @@ def test_results_at_any_scale_are_found(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     assert cli.main(["experiment", "list"]) == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("shape_counts"))
-    assert re.findall("scale [0-9.]+|whole", line) == ["scale 0.5", "scale 0.25", "whole"]
+    assert re.findall("scale [0-9.]+|full", line) == ["scale 0.5", "scale 0.25", "full"]
     assert cli.main(["experiment", "list", "--scale", "0.25"]) == 0
-    assert re.findall("scale [0-9.]+|whole", capsys.readouterr().out) == ["scale 0.25"]
+    assert re.findall("scale [0-9.]+|full", capsys.readouterr().out) == ["scale 0.25"]
     assert cli.main(["experiment", "plot", "shape_counts"]) == 2
     assert "experiments/scale-0.5/results/shape_counts.jsonl: 20" in (err := capsys.readouterr().err)
     assert "shape_counts: has no picture" in err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -21,6 +22,26 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def test_the_document_of_players_is_up_to_date() -> None:
     assert (ROOT / "docs" / "players.md").read_text("utf-8") == players_page(), "python tools/generate.py"
+
+
+def test_the_document_has_every_key_of_every_player_with_its_default() -> None:
+    """Its own table has it, or one that it names; ``without`` leaves keys out, ``of`` takes those before it alone."""
+    sections = dict(re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", players_page(), re.MULTILINE | re.DOTALL))
+
+    def table(section: str) -> dict[str, str]:
+        return dict(re.findall(r"^\| `(\w+)`[^|]* \| `?([^|`]*)`? \|", section, re.MULTILINE))
+
+    for row in players_table():
+        [line] = re.findall(r"^Shared keys: (.*)\.$", sections[row.name], re.MULTILINE)
+        links, _, defaults = line.partition(". Defaults here: ")
+        found = {}
+        for link in links.split("; "):
+            before, title, after = re.fullmatch(r"(.*)\[(.*)\]\(#[\w-]+\)(.*)", link).groups()  # type: ignore[union-attr]
+            only, without = (re.findall(r"`(\w+)`", part) for part in (before, after))
+            keys = table(sections[f"Keys of {title}"])
+            found |= {key: keys[key] for key in only or keys if key not in without}
+        found |= dict(re.findall(r"`(\w+)=([^`]*)`", defaults)) | table(sections[row.name])
+        assert found == {key.name: key.default for key in row.keys}, row.name
 
 
 def test_every_key_of_every_player_is_listed() -> None:

@@ -150,7 +150,7 @@ def test_the_log_names_what_to_do_next(finished):
     _, result = finished
     log = (result.folder / "log.txt").read_text("utf-8")
     assert "300 games in" in log
-    assert f"{result.strength['random'].win_rate:.1%}" in log
+    assert f"{100 * result.strength['random'].win_rate:.1f} % (" in log
     assert f"rlgo weights show {result.folder / 'weights.npz'}" in log
 
 

@@ -183,7 +183,7 @@ class ResultsFile:
 
     def __str__(self) -> str:
         scale = self.header["scale"]
-        return f"{self.header['finished']}, " + ("whole" if scale == 1 else f"scale {scale:g}")
+        return f"{self.header['finished']}, " + ("full" if scale == 1 else f"scale {scale:g}")
 
 
 def shipped_folder() -> Path | None:

@@ -373,20 +373,21 @@ class Tab:
         self._send_ownership(game, Ownership.of(game).map)
 
     def _send_ownership(
-        self, game: Game, owners: np.ndarray, source: str = "playouts", score: float | None = None
+        self, game: Game, ownership: np.ndarray, source: str = "playouts", score: float | None = None
     ) -> None:
         """Send who will own which point of a position, from 1, Black, to -1, and the score by a search, if known."""
-        message = {"type": "ownership", "at": len(game.moves), "ownership": owners.round(2).tolist(), "source": source}
-        self._send(json.dumps({**message, "score": score if score is None else round(score, 1)}), "ownership")
+        message = {"type": "ownership", "at": len(game.moves), "ownership": ownership.round(2).tolist()}
+        rounded = None if score is None else round(score, 1)
+        self._send(json.dumps({**message, "source": source, "score": rounded}), "ownership")
 
     def _searched_so_far(self, game: Game, player: Player) -> None:
         """Send who will own which point, by the player's network or its search. Called from the search."""
         if not self._shows_ownership or game.moves != self.game.game.moves[: self.game.at]:
             return
-        owners, found = player.analyses().get("owner"), player.candidates(game)
+        ownership, found = player.analyses().get("ownership"), player.candidates(game)
         score = player.scores(game).get(found[0].move) if found else None
-        if owners is not None:
-            self._send_ownership(game, 2 * owners - 1, "network", score)
+        if ownership is not None:
+            self._send_ownership(game, 2 * ownership - 1, "network", score)
             return
         best = [(c.line, float(c.visits)) for c in found[:_OWNERSHIP_LINES]]
         self._send_ownership(game, Ownership.after(game, best).map, score=score)
