@@ -3,7 +3,7 @@
 For each lambda of the value's target and each seed, a network learns from the same games, and a search with it plays
 against the search without one, at equal simulations. With lambda = 1, the target is the outcome z; with lambda = 0, the
 value of the next search (`rlgo/learning/returns.py`). FOLDER keeps networks and games; the same command continues where
-it was interrupted. It writes results/network/lambda.json and its picture, docs/network_lambda.png.
+it was interrupted. It writes results/network/lambda.json and its picture, docs/lab/network_lambda.png.
 """
 
 from __future__ import annotations

@@ -22,14 +22,15 @@ from train.players.levels import LEVELS, STRENGTHS, spec_of_level
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, RESULTS = ROOT / "docs", ROOT / "results"
-PAGES = [*ROOT.glob("*.md"), *DOCS.glob("*.md"), ROOT / "checkpoints" / "README.md"]
-PAGE_OF_RESULTS = (DOCS / "results.md").read_text("utf-8")
+LAB = DOCS / "lab"
+PAGES = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), ROOT / "checkpoints" / "README.md"]
+PAGE_OF_RESULTS = (LAB / "results.md").read_text("utf-8")
 NOTEBOOKS = sorted((DOCS / "examples").glob("*.ipynb"))
 # Optional extras, by what shows that a block needs them.
 NEEDS = {"import pyspiel": "pyspiel", "train.play.pettingzoo": "pettingzoo", "rlgo.vector_env": "gymnasium"}
 
 
-BLOCKS = {page.name if page.parent != ROOT / "checkpoints" else "checkpoints": blocks_of(page) for page in PAGES}
+BLOCKS = {page.relative_to(ROOT).as_posix(): blocks_of(page) for page in PAGES}
 
 
 def python_blocks() -> list:
@@ -182,7 +183,7 @@ def broken_links(page: Path, text: str) -> list[str]:
     return broken
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+@pytest.mark.parametrize("page", PAGES, ids=BLOCKS)
 def test_links_lead_somewhere(page):
     assert not broken_links(page, page.read_text("utf-8"))
 
@@ -211,13 +212,15 @@ def results_in(path: Path) -> set[tuple[float, int]]:
 
 def test_won_games_are_those_of_the_raw_results():
     """Every ``won of games`` with a link to raw results, but for generated tables."""
-    pages = [(DOCS / f"{name}.md").read_text("utf-8") for name in ("strength", "defaults", "knowledge", "trials")]
-    text = re.sub(r"<!-- systems -->.*<!-- /systems -->", "", "".join(pages), flags=re.DOTALL)
-    rows = re.findall(r"([\d,]+) of ([\d,]+):[^\n]*?\[raw\]\(([\w./-]+)\)", text)
+    rows = []
+    for page in (LAB / "strength.md", LAB / "defaults.md", LAB / "trials.md", DOCS / "knowledge.md"):
+        text = re.sub(r"<!-- systems -->.*<!-- /systems -->", "", page.read_text("utf-8"), flags=re.DOTALL)
+        found = re.findall(r"([\d,]+) of ([\d,]+):[^\n]*?\[raw\]\(([\w./-]+)\)", text)
+        rows += [(won, games, page.parent / link) for won, games, link in found]
     assert len(rows) >= 30
-    for won, games, link in rows:
+    for won, games, path in rows:
         pair = float(won.replace(",", "")), int(games.replace(",", ""))
-        assert pair in results_in(DOCS / link), (*pair, link)
+        assert pair in results_in(path), (*pair, path.name)
 
 
 def test_raw_results_name_no_folders_of_a_machine():
@@ -229,7 +232,7 @@ def test_raw_results_name_no_folders_of_a_machine():
 
 
 def test_the_table_of_all_players_names_them_all():
-    text = (DOCS / "strength.md").read_text("utf-8")
+    text = (LAB / "strength.md").read_text("utf-8")
     named = re.findall(r"`(\w+)[`,]", re.search(r"<!-- players -->(.*)<!-- /players -->", text, re.DOTALL)[1])
     assert {*named} == {*PLAYERS}
 

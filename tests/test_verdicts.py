@@ -10,7 +10,7 @@ import pytest
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SCRIPT = (DOCS / "assets" / "verdicts.js").read_text("utf-8")
-LINES = (DOCS / "results.md").read_text("utf-8").splitlines()
+LINES = (DOCS / "lab" / "results.md").read_text("utf-8").splitlines()
 HEAD = next(i for i, line in enumerate(LINES) if line.startswith("| paper |"))
 ROWS = []
 for line in LINES[HEAD + 2 :]:

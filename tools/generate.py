@@ -71,11 +71,11 @@ def generated_pages() -> dict[Path, str]:
     bench = json.loads((RESULTS / "bench.json").read_text("utf-8"))
     blocks = {
         ROOT / "README.md": {"systems": systems_table(RESULTS / "experiments", RESULTS, ROOT / "README.md")},
-        DOCS / "strength.md": {
+        DOCS / "lab" / "strength.md": {
             "players": strength_table(bench),
-            "systems": systems_table(RESULTS / "experiments", RESULTS, DOCS / "strength.md"),
+            "systems": systems_table(RESULTS / "experiments", RESULTS, DOCS / "lab" / "strength.md"),
         },
-        DOCS / "benchmarks.md": {"bench": markdown_table(bench)},
+        DOCS / "lab" / "benchmarks.md": {"bench": markdown_table(bench)},
         DOCS / "engine.md": {"levels": levels_table(RESULTS / "strength.json")},
         DOCS / "arena.md": {"claims": openings_table()},
         DOCS / "networks.md": {"planes": planes_table(), "settings": settings_table()},
@@ -118,7 +118,7 @@ def strength_table(bench: dict[str, Any]) -> str:
         low, high = rating.ci95
         won = f"{result.score:,.0f} of {result.games:,}: {in_percent(result.score / result.games, interval)}"
         elo = f"{rating.elo:,.0f} ({low:,.0f} to {high:,.0f})"
-        rows.append([*row, f"level {s.level}", won, elo, f"[raw](../{s.source})"])
+        rows.append([*row, f"level {s.level}", won, elo, f"[raw](../../{s.source})"])
     return markdown(rows)
 
 

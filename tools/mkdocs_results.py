@@ -18,6 +18,7 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Point the links of a page to the site's copies."""
-    return markdown.replace("](../results/", "](results/")
+    up = "../" * page.file.src_uri.count("/")
+    return markdown.replace(f"](../{up}results/", f"]({up}results/")

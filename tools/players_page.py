@@ -105,7 +105,7 @@ rlgo players mc_rave     # its keys, in the terminal
 ```
 
 `rlgo` is the default and the strongest. The players of the two papers follow their descriptions there.
-[Strength](strength.md) compares all of them.
+[Strength](lab/strength.md) compares all of them.
 
 - Write integers as `10_000` or `1e4`, lists with plus signs, `sizes=1+2`, and switches as `on` or `off`.
 - A key may have a shorter name, listed next to it.

@@ -145,7 +145,7 @@ class Learning(NamedTuple):
         Choice(NORMALISATIONS),
         Key(
             "What alpha is divided by: active, the non-neutral windows (as in TD); slots, their weights (as the "
-            "original program does; the best of the three, see docs/defaults.md); norm2, ||phi||^2; or nothing."
+            "original program does; the best of the three, see docs/lab/defaults.md); norm2, ||phi||^2; or nothing."
         ),
     ] = SLOTS
     averaging: Annotated[

@@ -38,7 +38,7 @@ from rlgo.search.td_search import TdSearch
 
 # How the long-term memory learns from the games played.
 LONG_LEARNING = Learning(alpha=0.1)
-# How the short-term memory learns: small steps correct a long-term memory best (docs/results.md, step_lambda).
+# How the short-term memory learns: small steps correct a long-term memory best (docs/lab/results.md, step_lambda).
 SHORT_LEARNING = Learning(alpha=0.1, alpha_half=1_000.0, games=10_000)
 
 

@@ -128,7 +128,7 @@ class Simulation(NamedTuple):
 Delay = Annotated[int, Ge(0), Le(1_000)]  # own moves; each needs memory for a value function
 
 # The defaults of `TdSearch`, with MoGo's policy in place of Fuego's. The paper has epsilon = 0.1 (Section 4.4) and a
-# constant alpha = 0.1; docs/results.md: tdsearch_policy, tdsearch_alpha, step_lambda.
+# constant alpha = 0.1; docs/lab/results.md: tdsearch_policy, tdsearch_alpha, step_lambda.
 POLICY = Policy(EPSILON_GREEDY, epsilon=0.3)
 LEARNING = Learning(alpha=1.0, schedule=HARMONIC, alpha_half=1_000.0, games=10_000)
 

@@ -3,7 +3,7 @@
 Start reading at `RatingScale.rate`. The reference players are in ``checkpoints/ladder.npz``, which
 `train.runs.make_rating_scale` makes; the shipped weights of a board size are reference players, too. A rating therefore
 means the same strength in every run and on every machine: on 9x9, GNU Go 3.8 level 10 has 1800 Elo, as in the TD paper
-and in docs/results.md. On other boards the scale is anchored to random play, which has the same Elo as on 9x9.
+and in docs/lab/results.md. On other boards the scale is anchored to random play, which has the same Elo as on 9x9.
 
     rating = load_rating_scale(9).rate(load_weights("weights.npz"), games=1_000, seed=1)
     print(rating.elo, rating.ci95)

@@ -212,8 +212,8 @@ def _again(context: typer.Context, names: list[str]) -> str:
 
 def _report(results: Path) -> Path:
     """Return the path of the report; that of the published results stands among the documents."""
-    is_published = results == Path("results", "experiments") and Path("docs").is_dir()
-    return Path("docs", "results.md") if is_published else results.parent / "results.md"
+    is_published = results == Path("results", "experiments") and Path("docs", "lab").is_dir()
+    return Path("docs", "lab", "results.md") if is_published else results.parent / "results.md"
 
 
 def _folder(e: Experiment, results: str | None) -> Path:

@@ -31,8 +31,8 @@ from train.console import Progress
 from train.provenance import command_line, versions
 from train.runs.strength import GNUGO_NAME, need_gnugo, play_gnugo
 
-# On the scale of the experiments (learning_runs in docs/results.md), where level 10 has 1800; the interval is 1688 to
-# 1764.
+# On the scale of the experiments (learning_runs in docs/lab/results.md), where level 10 has 1800; the interval is 1688
+# to 1764.
 GNUGO_0_ELO = 1726.0
 # Games of self-play on 9x9 after which players are taken. With this step size most win 55 % to 85 % against the one
 # before.

@@ -149,7 +149,7 @@ def test_where_results_go(tmp_path, monkeypatch, capsys):
     """Next to the experiment's runs, even in a source tree, whose published results stay as they are."""
     monkeypatch.chdir(tmp_path)
     Path("results/experiments").mkdir(parents=True)
-    Path("docs").mkdir()
+    Path("docs/lab").mkdir(parents=True)
     name = "shape_counts"
     for argv, path in (
         ([], "experiments/results"),
@@ -164,8 +164,8 @@ def test_where_results_go(tmp_path, monkeypatch, capsys):
     assert cli.main(["experiment", "run", name, "--results", "results/experiments"]) == 0
     capsys.readouterr()
     assert cli.main(["experiment", "report", "--results", "results/experiments"]) == 0
-    assert capsys.readouterr().out == "docs/results.md\n"
-    assert Path("docs/results.md").read_text("utf-8").startswith("# The papers, reproduced\n")
+    assert capsys.readouterr().out == "docs/lab/results.md\n"
+    assert Path("docs/lab/results.md").read_text("utf-8").startswith("# The papers, reproduced\n")
 
 
 def test_run_shows_what_was_found(ran, tmp_path, capsys):

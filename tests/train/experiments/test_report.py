@@ -251,8 +251,8 @@ def test_a_report_of_nothing(tmp_path):
 
 
 def test_every_claim_of_a_paper_that_does_not_hold_has_a_cause_or_a_sentence_on_what_was_tried():
-    """In the table of docs/findings.md, which has a row for each such experiment."""
-    text = (ROOT / "docs" / "findings.md").read_text("utf-8")
+    """In the table of docs/lab/findings.md, which has a row for each such experiment."""
+    text = (ROOT / "docs" / "lab" / "findings.md").read_text("utf-8")
     (_, *rows), *_ = tables(text.partition("## Claims of the papers that do not hold")[2])
     listed = {re.search(r"results\.md#(\w+)", row[0])[1]: int(row[1]) for row in rows}
     failed = Counter[str]()
@@ -314,11 +314,11 @@ def test_labels_that_came_later_are_shown():
 def test_the_shipped_report_is_that_of_the_shipped_results(monkeypatch):
     """Whoever adds raw results makes it anew: `rlgo experiment report`."""
     monkeypatch.chdir(ROOT)
-    text = report(Path("results/experiments"), Path("docs/results.md"))
-    assert Path("docs/results.md").read_text("utf-8") == text
+    text = report(Path("results/experiments"), Path("docs/lab/results.md"))
+    assert Path("docs/lab/results.md").read_text("utf-8") == text
     assert tables(text)
     for link in re.findall(r"\]\(([^#)]+)\)", text):
-        assert Path("docs", link).exists(), link
+        assert Path("docs/lab", link).exists(), link
 
 
 @pytest.mark.parametrize("name", [n for n in list_experiments() if read_experiment(n).has_picture])
@@ -347,7 +347,7 @@ def test_the_systems_are_those_of_the_raw_results():
             if cell == "does not search":
                 continue
             won, games, rate, low, high, link = re.fullmatch(
-                r"(\d+) of (\d+): ([\d.]+) % \(([\d.]+) to ([\d.]+)\) \[raw\]\((.*)\)", cell
+                r"(\d+) of (\d+): ([\d.]+)% \(([\d.]+)%-([\d.]+)%\) \[raw\]\((.*)\)", cell
             ).groups()
             assert (float(won), int(games)) in scores_in(ROOT / link, f"GNU Go {level}", name), cell
             assert float(rate) == pytest.approx(100 * int(won) / int(games), abs=0.051)
@@ -376,15 +376,15 @@ def scores_in(path: Path, opponent: str, system: str) -> set[tuple[float, int]]:
 
 def test_the_systems_by_hand():
     """Portions of a match add up; the interval is that of all their openings."""
-    (table,) = tables(systems_table(RESULTS, MATCHES, ROOT / "docs" / "strength.md"))
+    (table,) = tables(systems_table(RESULTS, MATCHES, ROOT / "docs" / "lab" / "strength.md"))
     by_name = {row[0]: row for row in table}
     portions = json.loads((MATCHES / "uct_level_10.json").read_text("utf-8"))
     scores = [opening for portion in portions for opening in portion["scores"]]
     low, high = clustered_interval(scores)
-    expected = f"31 of 100: 31.0 % ({100 * low:.1f} to {100 * high:.1f}) [raw](../results/uct_level_10.json)"
+    expected = f"31 of 100: 31.0% ({low:.1%}-{high:.1%}) [raw](../../results/uct_level_10.json)"
     assert by_name["UCT, 3,000"][:4] == ["UCT, 3,000", "level 10", "24 %", expected]
-    assert by_name["TD learning, one ply"][3].startswith("46 of 800: 5.8 % (")
-    assert "(../results/experiments/learning_runs.jsonl)" in by_name["TD learning, one ply"][3]
+    assert by_name["TD learning, one ply"][3].startswith("46 of 800: 5.8% (")
+    assert "(../../results/experiments/learning_runs.jsonl)" in by_name["TD learning, one ply"][3]
 
 
 def test_systems_without_results_are_refused(tmp_path):

@@ -1,1 +1,1 @@
-"""Results to read: tables, pictures, and docs/results.md."""
+"""Results to read: tables, pictures, and docs/lab/results.md."""

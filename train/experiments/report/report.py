@@ -1,4 +1,4 @@
-"""The report on all experiments, docs/results.md, generated from raw results.
+"""The report on all experiments, docs/lab/results.md, generated from raw results.
 
 Start reading at `report`. Only the texts about the papers and the differences are written by hand, in the
 experiments' files. Every number and every verdict is computed.
