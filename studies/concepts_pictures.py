@@ -1,11 +1,12 @@
 """Draw the pictures of docs/concepts.md into docs/concepts: `python studies/concepts_pictures.py`.
 
-Start reading at the end. Needs matplotlib; takes about ten seconds once everything is compiled. All seeds are fixed.
+Start reading at the end. Needs matplotlib; takes about half a minute once everything is compiled. All seeds are fixed.
 """
 
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,14 @@ from mcts.policies.rave import hand_selected_beta, minimum_mse_beta
 from rlgo.go.coords import COLUMNS, from_row_col, to_vertex
 from rlgo.go.draw import colors_of
 from rlgo.learning.contributions import contributions
+from rlgo.network.architecture import KINDS
+from rlgo.play.ownership import Ownership
 from train.board_pictures import draw_board as draw_stones
+from train.players import make_player
 from train.plots import FIRST, INK, SECOND, light_frame, line_style, percent
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 
 
 def save(figure: Any, picture_name: str) -> None:
@@ -212,9 +217,120 @@ def draw_prior(game: rlgo.Game, weights: rlgo.Weights) -> None:
     save(figure, "prior")
 
 
+def draw_leaf_values(record: rlgo.Game) -> None:
+    """Draw what playouts and the network say of the positions of a game, beside a search that uses both."""
+    network, player = rlgo.load_network("9x9"), make_player("rlgo,sims=2000", 9, seed=1)
+    rows = []
+    for ply in range(len(record.moves)):
+        game = record.after(ply)
+        player.genmove(game)
+        v = float(network(rlgo.Positions.of(game))["value"][0])
+        rows.append((v, Ownership.of(game, 200, seed=ply).wins, player.candidates(game)[0].value))
+    ax = (figure := plt.figure(figsize=(9, 3.2), layout="constrained")).subplots()
+    values, playouts, searched = zip(*rows, strict=True)
+    ax.plot(searched, color="0.8", lw=6, label="a search of 2,000 simulations with both")
+    ax.plot(playouts, color=FIRST, label="the mean of 200 playouts")
+    ax.plot(values, color=SECOND, label="V of the network")
+    ax.set(xlabel="moves played", ylabel="P(Black wins)", ylim=(-0.05, 1.05))
+    ax.legend(fontsize=8, frameon=False)
+    percent(ax.yaxis)
+    light_frame(ax)
+    save(figure, "leaf_values")
+
+
+def draw_network(game: rlgo.Game) -> None:
+    """Draw the planes that the network sees, and what it says of the position."""
+    left, right = (figure := plt.figure(figsize=(9, 3.4), layout="constrained")).subfigures(1, 2, width_ratios=(0.7, 1))
+    seen, short = rlgo.planes(game, KINDS)[0], {"own stones": "own", "the opponent's stones": "opponent's"}
+    names = [short.get(name, name.partition(" everywhere")[0]) for name in rlgo.plane_names(KINDS)]
+    left.suptitle("what it sees: thirteen planes", fontsize=10)
+    for i, ax in enumerate(left.subplots(3, 5).flat):
+        ax.set_axis_off()
+        if i < len(names):
+            ax.imshow(np.abs(seen[i]), cmap="Greys", vmin=0, vmax=1.6, origin="lower")
+            ax.plot([-0.5, 8.5, 8.5, -0.5, -0.5], [-0.5, -0.5, 8.5, 8.5, -0.5], color=INK, lw=0.8)
+            ax.set_title(PLANES.get(names[i], names[i]), fontsize=7, pad=3)
+    says = rlgo.load_network("9x9")(rlgo.Positions.of(game))
+    legal, logits = rlgo.Positions.of(game).legal()[0], says["logits"][0].astype(float)
+    policy = np.where(legal, np.exp(logits - logits[legal].max()), 0.0)
+    policy = (policy / policy.sum())[:-1].reshape(9, 9)
+    policy[policy < 0.005] = np.nan
+    right.suptitle(f"what it says: value {says['value'][0]:.0%}, score {says['score'][0]:+.1f}", fontsize=10)
+    policy_ax, owner_ax = right.subplots(1, 2)
+    draw_board(policy_ax, COLORS, "policy P, in %", policy, -0.4, 0.4)
+    draw_stones(owner_ax, COLORS, (says["ownership"][0] + 1) / 2)
+    owner_ax.set_title("ownership, red: Black's", fontsize=10)
+    save(figure, "network")
+
+
+def draw_puct(game: rlgo.Game) -> None:
+    """Draw the policy at the root, and where more and more simulations of PUCT go."""
+    figure, axes = plt.subplots(1, 3, figsize=(9, 3.4), layout="constrained")
+    for i, simulations in enumerate((100, 3_000)):
+        player = make_player(f"rlgo,sims={simulations}", 9, seed=1)
+        player.genmove(game)
+        maps = player.analyses()
+        if i == 0:
+            draw_board(axes[0], COLORS, "P of the network, in %", shares(maps["policy"]), -0.4, 0.4)
+        draw_board(axes[i + 1], COLORS, f"% of {simulations:,} simulations", shares(maps["visits"]), -0.4, 0.4)
+    save(figure, "puct")
+
+
+def shares(values: np.ndarray) -> np.ndarray:
+    """Return a map without what rounds to 0 %."""
+    return np.where(values < 0.005, np.nan, values)
+
+
+def draw_rounds() -> None:
+    """Draw the loop of games and learning, and what came of it on 9x9."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained", width_ratios=(1, 1.1))
+    boxes = (
+        (0.5, 0.9, "the search plays itself,\nwith the newest network"),
+        (0.82, 0.5, "training games:\nvisits, values, outcomes"),
+        (0.5, 0.1, "the network learns\nfrom the latest of them"),
+        (0.18, 0.5, "a match:\nis it stronger?"),
+    )
+    for (x, y, label), (x2, y2, _) in zip(boxes, (*boxes[1:], boxes[0]), strict=True):
+        style = {"arrowstyle": "-|>", "color": INK, "shrinkA": 34, "shrinkB": 30, "connectionstyle": "arc3,rad=-0.2"}
+        left.annotate("", (x2, y2), (x, y), arrowprops=style)
+        box = {"boxstyle": "round", "facecolor": "w", "edgecolor": INK}
+        left.text(x, y, label, ha="center", va="center", fontsize=9, bbox=box)
+    left.set(xlim=(0, 1), ylim=(0, 1))
+    left.axis("off")
+    rounds = json.loads((ROOT / "results" / "network" / "rounds_puct.json").read_text("utf-8"))
+    for i, played in enumerate(rounds):
+        match = played["at_time"]
+        low, high = match["ci95"]
+        rate = match["win_rate"]
+        right.errorbar(i, rate, [[rate - low], [high - rate]], fmt="o", color=SECOND, capsize=3)
+    right.axhline(0.5, color=INK, lw=0.8, ls=":")
+    right.set_xticks(
+        range(len(rounds)), [r["round"].replace(", learned on", ",\ncontinued") for r in rounds], fontsize=8
+    )
+    right.set(xlabel="round", title="won against MC-RAVE with patterns, equal time", ylim=(0, 1))
+    right.title.set_fontsize(10)
+    percent(right.yaxis)
+    light_frame(right)
+    save(figure, "rounds")
+
+
+PLANES = {  # what `plane_names` calls them, shorter
+    "chains with 1 liberty": "1 liberty",
+    "chains with 2 liberties": "2 liberties",
+    "chains with 3 liberties": "3 liberties",
+    "chains with 4 or more liberties": "4 or more",
+    "empty points where simple ko or superko forbids a stone": "ko",
+    "the last move": "last move",
+    "the move 1 ply ago": "one before",
+    "moves that catch an opponent's chain of two liberties in a ladder": "ladder: catch",
+    "moves that save an own chain in atari: no ladder catches it": "ladder: save",
+    "komi / 20": "komi",
+}
+
 if __name__ == "__main__":
     (DOCS / "concepts").mkdir(exist_ok=True)
-    GAME = rlgo.load_sgf(DOCS / "game.sgf").after(16)
+    RECORD = rlgo.load_sgf(DOCS / "game.sgf")
+    GAME = RECORD.after(16)
     COLORS, WEIGHTS = colors_of(GAME.board), rlgo.load_weights(rlgo.shipped_weights(9))
     draw_value(GAME, WEIGHTS)
     draw_features()
@@ -223,3 +339,7 @@ if __name__ == "__main__":
     draw_two_phase(GAME, WEIGHTS)
     draw_mc_rave(GAME)
     draw_prior(GAME, WEIGHTS)
+    draw_leaf_values(RECORD)
+    draw_network(GAME)
+    draw_puct(GAME)
+    draw_rounds()

@@ -26,7 +26,7 @@ from train.provenance import commit
 from train.stats import clustered_interval
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS, PICTURE = ROOT / "results" / "network" / "lambda.json", ROOT / "docs" / "network_lambda.png"
+RESULTS, PICTURE = ROOT / "results" / "network" / "lambda.json", ROOT / "docs" / "lab" / "network_lambda.png"
 LAMBDAS, SEEDS = (0.0, 0.5, 0.8, 0.95, 1.0), (1, 2, 3)
 SHAPE, STEPS = Shape(blocks=3, channels=16), 4_000
 GAMES = 100  # of each network

@@ -12,7 +12,7 @@ from train.console import markdown
 from train.experiments.declaration.experiment import GNUGO_0, GNUGO_10
 from train.experiments.results.analysis import SCALE_EXPERIMENT
 from train.experiments.results.files import read_raw, scores_of
-from train.stats import clustered_interval, in_percent
+from train.stats import clustered_interval
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class System:
     paper : its result according to the paper
     match : file of matches at the paper's number of simulations, in results; "" for the training runs
     label : label of those training runs in `SCALE_EXPERIMENT`
-    equal_time : experiment and player at equal time; empty for a system that does not search
+    equal_time : experiment and player at equal time, or file of a match; empty for a system that does not search
     """
 
     name: str
@@ -34,14 +34,14 @@ class System:
     paper: str
     match: str = ""
     label: str = ""
-    equal_time: tuple[str, str] | tuple[()] = ()
+    equal_time: tuple[str, str] | tuple[str] | tuple[()] = ()
 
 
 SYSTEMS = (
     System("TD learning, one ply", GNUGO_0, "5 %", label="paper's settings"),
     System("the same with rlgo's defaults", GNUGO_0, "", label="rlgo's defaults"),
     System(
-        "TD search, 10,000 simulations", GNUGO_0, "about 50 % (1700 Elo)", "td_search_10000.json",
+        "TD search, 10,000", GNUGO_0, "about 50 % (1700 Elo)", "td_search_10000.json",
         equal_time=("equal_time_td", "TD search 0.25"),
     ),
     System("Dyna-2, 5,000", GNUGO_0, "above 50 %", "dyna2_5000.json", equal_time=("equal_time_td", "Dyna-2 0.25")),
@@ -58,17 +58,22 @@ SYSTEMS = (
         "heuristic MC-RAVE, 3,000", GNUGO_10, "69 %", "heuristic_mc_rave_level_10.json",
         equal_time=("equal_time_mc", "heuristic MC-RAVE 0.3"),
     ),
+    System(
+        "`mc_rave_patterns` (ours), 3,000", GNUGO_10, "", "rlgo_level_10_fade.json",
+        equal_time=("rlgo_level_10_fade_third.json",),
+    ),
 )  # fmt: skip
 
 
-def systems_table(results: Path, matches: Path, page: Path) -> str:
+def systems_table(results: Path, matches: Path, page: Path | None = None) -> str:
     """Return the table of the papers' systems against GNU Go, in Markdown: the papers' figures and ours.
 
     Parameters
     ----------
     results : folder of the experiments' raw results, results/experiments
     matches : folder of the matches' results, results
-    page : the page that the table is for: links are relative to its folder
+    page : the page that the table is for: links are relative to its folder. None for a narrow table, without games and
+        links
 
     Raises RlgoError if results are missing.
     """
@@ -81,7 +86,10 @@ def systems_table(results: Path, matches: Path, page: Path) -> str:
             file = results / f"{SCALE_EXPERIMENT}.jsonl"
             same = _won_of(_scores_against(file, system.opponent, f"{system.label} #"), file, page)
         timed = "does not search"
-        if system.equal_time:
+        if len(system.equal_time) == 1:
+            file = matches / system.equal_time[0]
+            timed = _won_of(_match_scores(file), file, page)
+        elif system.equal_time:
             file = results / f"{system.equal_time[0]}.jsonl"
             timed = _won_of(_scores_against(file, system.opponent, system.equal_time[1]), file, page)
         rows.append((system.name, system.opponent.removeprefix("GNU Go "), system.paper, same, timed))
@@ -107,8 +115,15 @@ def _scores_against(file: Path, opponent: str, player: str) -> list[tuple[float,
     return [opening for of_pair in scores for opening in of_pair]
 
 
-def _won_of(scores: list[tuple[float, ...]], file: Path, page: Path) -> str:
-    """Format the games won out of all games, with an interval and a link to the raw results."""
+def _won_of(scores: list[tuple[float, ...]], file: Path, page: Path | None) -> str:
+    """Format the share won, with an interval; for a page, also the games won out of all, and a link to raw results."""
     won, games = sum(map(sum, scores)), sum(map(len, scores))
-    win_rate = in_percent(won / games, clustered_interval(scores))
-    return f"{won:,.0f} of {games:,}: {win_rate} [raw]({Path(os.path.relpath(file, page.parent)).as_posix()})"
+    share = share_in_words(won / games, clustered_interval(scores))
+    if page is None:
+        return share
+    return f"{won:,.0f} of {games:,}: {share} [raw]({Path(os.path.relpath(file, page.parent)).as_posix()})"
+
+
+def share_in_words(share: float, interval: tuple[float, float]) -> str:
+    """Format a share of games and its 95 % interval, in per cent: 95.8 % (93.2 to 97.4)."""
+    return f"{100 * share:.1f} % ({100 * interval[0]:.1f} to {100 * interval[1]:.1f})"

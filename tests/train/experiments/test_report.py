@@ -337,7 +337,9 @@ def test_the_shipped_pictures_are_those_of_the_shipped_results(name):
 
 def test_the_systems_are_those_of_the_raw_results():
     """Every score is counted again from the file that is linked next to it, and nothing is shown that has no file."""
-    (table,) = tables(systems_table(RESULTS, MATCHES, ROOT / "README.md"))
+    (table,) = tables(systems_table(RESULTS, MATCHES, ROOT / "page.md"))
+    (narrow,) = tables(systems_table(RESULTS, MATCHES))
+    assert [[re.sub(r".* of .*: | \[raw\].*", "", cell) for cell in row] for row in table] == narrow
     assert table[0] == ["system", "against", "the paper", "rlgo, equal simulations", "rlgo, equal time"]
     systems = ("TD learning", "TD search", "Dyna-2", "two-phase", "UCT", "MC-RAVE", "heuristic MC-RAVE")
     assert all(any(row[0].startswith(system) for row in table[1:]) for system in systems)
@@ -347,13 +349,13 @@ def test_the_systems_are_those_of_the_raw_results():
             if cell == "does not search":
                 continue
             won, games, rate, low, high, link = re.fullmatch(
-                r"(\d+) of (\d+): ([\d.]+)% \(([\d.]+)%-([\d.]+)%\) \[raw\]\((.*)\)", cell
+                r"(\d+) of (\d+): ([\d.]+) % \(([\d.]+) to ([\d.]+)\) \[raw\]\((.*)\)", cell
             ).groups()
             assert (float(won), int(games)) in scores_in(ROOT / link, f"GNU Go {level}", name), cell
             assert float(rate) == pytest.approx(100 * int(won) / int(games), abs=0.051)
             assert float(low) < float(rate) < float(high)
             checked += 1
-    assert checked == 14
+    assert checked == 16
 
 
 def scores_in(path: Path, opponent: str, system: str) -> set[tuple[float, int]]:
@@ -381,9 +383,9 @@ def test_the_systems_by_hand():
     portions = json.loads((MATCHES / "uct_level_10.json").read_text("utf-8"))
     scores = [opening for portion in portions for opening in portion["scores"]]
     low, high = clustered_interval(scores)
-    expected = f"31 of 100: 31.0% ({low:.1%}-{high:.1%}) [raw](../../results/uct_level_10.json)"
+    expected = f"31 of 100: 31.0 % ({100 * low:.1f} to {100 * high:.1f}) [raw](../../results/uct_level_10.json)"
     assert by_name["UCT, 3,000"][:4] == ["UCT, 3,000", "level 10", "24 %", expected]
-    assert by_name["TD learning, one ply"][3].startswith("46 of 800: 5.8% (")
+    assert by_name["TD learning, one ply"][3].startswith("46 of 800: 5.8 % (")
     assert "(../../results/experiments/learning_runs.jsonl)" in by_name["TD learning, one ply"][3]
 
 
