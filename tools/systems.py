@@ -41,7 +41,7 @@ SYSTEMS = (
     System("TD learning, one ply", GNUGO_0, "5 %", label="paper's settings"),
     System("the same with rlgo's defaults", GNUGO_0, "", label="rlgo's defaults"),
     System(
-        "TD search, 10,000", GNUGO_0, "about 50 % (1700 Elo)", "td_search_10000.json",
+        "TD search, 10,000", GNUGO_0, "≈ 50 % (1700 Elo)", "td_search_10000.json",
         equal_time=("equal_time_td", "TD search 0.25"),
     ),
     System("Dyna-2, 5,000", GNUGO_0, "above 50 %", "dyna2_5000.json", equal_time=("equal_time_td", "Dyna-2 0.25")),
