@@ -222,7 +222,7 @@ def test_what_the_sections_say(text, results):
     eight = analyze(results, "learning_runs")
     met = [p for p in eight.pairs if p.b == GNUGO_0 and p.a.startswith("paper's settings")]
     _, table, _ = tables(part("learning_runs"))
-    assert table[1][-1] == f"{sum(p.score for p in met) / 160:.1%} of 160"
+    assert table[1][-1] == f"{100 * sum(p.score for p in met) / 160:.1f} % of 160"
     assert [row[1] for row in table[1:]] == ["8", "4"]
     assert f"is {found.repeats.deviation(1000):.0f} Elo after a thousand games" in text.replace("\n", " ")
 
@@ -233,7 +233,7 @@ def test_what_the_sections_say(text, results):
     assert len(by_name) == 7
     assert by_name[GNUGO_0][3] == ""
     m = depth.won("depth 3", GNUGO_0)
-    assert by_name["depth 3"][2:4] == ["240", f"{m.value:.1%} ({m.low:.1%} to {m.high:.1%})"]
+    assert by_name["depth 3"][2:4] == ["240", f"{100 * m.value:.1f} % ({100 * m.low:.1f} to {100 * m.high:.1f})"]
     # Each has met those after it, 2 s for 40 games, and those before it, 4 s: depth 3 three of each.
     assert float(by_name["depth 3"][4]) == pytest.approx((3 * 2 + 3 * 4) / 240, rel=0.05)
     assert "1,000 games" in part("shape_frequency")

@@ -58,7 +58,8 @@ def stated_rows(e: Experiment) -> list[tuple[str, str, str, str, str]]:
 
 def _number(s: StatedConfig, low: float, high: float) -> str:
     """Format a stated number with its unit."""
-    form, unit = ("{:.0%}", f" against {s.b}") if s.of == "won" else ("{:+,.0f}" if s.b else "{:,.0f}", " Elo")
+    form, unit = ("{:.0f}", f" % against {s.b}") if s.of == "won" else ("{:+,.0f}" if s.b else "{:,.0f}", " Elo")
+    low, high = (100 * x if s.of == "won" else x for x in (low, high))
     if s.of == "elo" and s.b:
         unit += f" relative to {s.b}"
     number = form.format(low) if low == high else f"{form.format(low)} to {form.format(high)}"

@@ -113,7 +113,7 @@ def _won_gnugo(analysis: Analysis, names: set[str]) -> str:
     """Return these players' win rate against GNU Go; "" if they did not play it."""
     met = [pair for pair in analysis.pairs if pair.b.startswith("GNU Go") and pair.a in names]
     games = sum(pair.games for pair in met)
-    return f"{sum(pair.score for pair in met) / games:.1%} of {games:,.0f}" if met else ""
+    return f"{100 * sum(pair.score for pair in met) / games:.1f} % of {games:,.0f}" if met else ""
 
 
 # ---------------------------------------------------------------------------------------------
@@ -199,4 +199,4 @@ def _elo(elo: Measured | None) -> str:
 
 def share(won: Measured | None) -> str:
     """Format a share of games won with its interval; "" for None."""
-    return "" if won is None else f"{won.value:.1%} ({won.low:.1%} to {won.high:.1%})"
+    return "" if won is None else f"{100 * won.value:.1f} % ({100 * won.low:.1f} to {100 * won.high:.1f})"

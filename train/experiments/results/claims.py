@@ -27,7 +27,7 @@ def expected_in_words(claim: Claim) -> str:
         return low
     if math.isinf(claim.high):
         return f"at least {low}" if claim.low else "above 0"
-    return f"at most {high}" if math.isinf(claim.low) else f"{low} to {high}"
+    return f"at most {high}" if math.isinf(claim.low) else f"{low.removesuffix(' %')} to {high}"
 
 
 def number_in_words(claim: Claim, x: float) -> str:
@@ -35,7 +35,7 @@ def number_in_words(claim: Claim, x: float) -> str:
     if math.isinf(x):
         return "no limit"
     if claim.of == "won":
-        return f"{x:.1%}"
+        return f"{100 * x:.1f} %"
     if claim.of in ("number", "speed") and math.isfinite(x) and not float(x).is_integer():
         return f"{x:,.2f}"
     signed = claim.of == "elo" and claim.b
@@ -45,7 +45,8 @@ def number_in_words(claim: Claim, x: float) -> str:
 def found_in_words(claim: Claim, m: Measured) -> str:
     """Format a measured number with its interval and unit."""
     unit = {"elo": " Elo", "spread": " Elo", "speed": " times"}.get(claim.of, "")
-    interval = "" if m.low == m.high else f" ({number_in_words(claim, m.low)} to {number_in_words(claim, m.high)})"
+    low, high = (number_in_words(claim, bound).removesuffix(" %") for bound in (m.low, m.high))
+    interval = "" if m.low == m.high else f" ({low} to {high})"
     return f"{m.of and f'{m.of}: '}{number_in_words(claim, m.value)}{interval}{unit}"
 
 

@@ -198,7 +198,7 @@ def _row(f: ClaimForecast) -> tuple[str, ...]:
     """Return the row of a claim."""
     claim, half = f.claim, ""
     if f.half > 0:
-        half = f"± {f.half:.1%}" if claim.of == "won" else f"± {f.half:,.0f} Elo"
+        half = f"± {100 * f.half:.1f} %" if claim.of == "won" else f"± {f.half:,.0f} Elo"
     return (
         text_of(claim),
         expected_in_words(claim),
