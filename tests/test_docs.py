@@ -190,6 +190,14 @@ def test_links_lead_somewhere(page):
     assert not broken_links(page, page.read_text("utf-8"))
 
 
+def test_every_picture_is_shown_and_has_a_command():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    shown = "".join(page.read_text("utf-8") for page in PAGES)
+    for picture in (path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*") if path.suffix in (".png", ".gif")):
+        assert f"{Path(picture).name})" in shown, picture
+        assert f"`{picture}`" in text or picture.startswith("concepts/"), picture
+
+
 def test_the_check_of_links_sees_broken_ones():
     page = DOCS / "index.md"
     text = "[a](training.md) [b](nowhere.md) [c](training.md#nowhere) [d](training.md#sweeps) [e](https://x.invalid)"
