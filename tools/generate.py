@@ -100,11 +100,10 @@ def settings_table() -> str:
 
 def strength_table(bench: dict[str, Any]) -> str:
     """Return the table of all players against GNU Go, each rated by its own games; `bench` is that of `rlgo bench`."""
-    from systems import share_in_words
-
     from train.arena.elo import rate
     from train.console import markdown
     from train.experiments.results.analysis import ANCHOR, LINK_EXPERIMENT, analyze
+    from train.stats import in_percent
 
     links = analyze(RESULTS / "experiments", LINK_EXPERIMENT).pairs
     rows = [["player", "time per move", "simulations per second", "GNU Go", "won", "Elo", "games"]]
@@ -117,7 +116,7 @@ def strength_table(bench: dict[str, Any]) -> str:
             continue
         rating = rate([result, *links], ANCHOR)[result.a]
         low, high = rating.ci95
-        won = f"{result.score:,.0f} of {result.games:,}: {share_in_words(result.score / result.games, interval)}"
+        won = f"{result.score:,.0f} of {result.games:,}: {in_percent(result.score / result.games, interval)}"
         elo = f"{rating.elo:,.0f} ({low:,.0f} to {high:,.0f})"
         rows.append([*row, f"level {s.level}", won, elo, f"[raw](../../{s.source})"])
     return markdown(rows)

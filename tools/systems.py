@@ -12,7 +12,7 @@ from train.console import markdown
 from train.experiments.declaration.experiment import GNUGO_0, GNUGO_10
 from train.experiments.results.analysis import SCALE_EXPERIMENT
 from train.experiments.results.files import read_raw, scores_of
-from train.stats import clustered_interval
+from train.stats import clustered_interval, in_percent
 
 
 @dataclass(frozen=True)
@@ -118,12 +118,7 @@ def _scores_against(file: Path, opponent: str, player: str) -> list[tuple[float,
 def _won_of(scores: list[tuple[float, ...]], file: Path, page: Path | None) -> str:
     """Format the share won, with an interval; for a page, also the games won out of all, and a link to raw results."""
     won, games = sum(map(sum, scores)), sum(map(len, scores))
-    share = share_in_words(won / games, clustered_interval(scores))
+    share = in_percent(won / games, clustered_interval(scores))
     if page is None:
         return share
     return f"{won:,.0f} of {games:,}: {share} [raw]({Path(os.path.relpath(file, page.parent)).as_posix()})"
-
-
-def share_in_words(share: float, interval: tuple[float, float]) -> str:
-    """Format a share of games and its 95 % interval, in per cent: 95.8 % (93.2 to 97.4)."""
-    return f"{100 * share:.1f} % ({100 * interval[0]:.1f} to {100 * interval[1]:.1f})"

@@ -16,6 +16,7 @@ from train.experiments.results.analysis import Analysis, Measured
 from train.experiments.results.files import games_of, run_point
 from train.experiments.running.counts import BINS_A_DECADE
 from train.players.spec import parse_spec
+from train.stats import in_percent
 
 _AGES = (1_000, 10_000, 100_000)  # columns of learning curves, in games of self-play, before the end
 _MILLION = 1_000_000
@@ -199,4 +200,4 @@ def _elo(elo: Measured | None) -> str:
 
 def share(won: Measured | None) -> str:
     """Format a share of games won with its interval; "" for None."""
-    return "" if won is None else f"{100 * won.value:.1f} % ({100 * won.low:.1f} to {100 * won.high:.1f})"
+    return "" if won is None else in_percent(won.value, (won.low, won.high))
