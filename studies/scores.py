@@ -1,7 +1,7 @@
 """Scores and chances of the default player against the results of its games: `python studies/scores.py --help`.
 
-Start reading at `play`. The tables are in docs/web.md. Each command takes its games from, or adds them to, a file of
-results/scores: a line of JSON for each game, with the final score, and what each search said.
+Start reading at `play`. The tables are in docs/lab/studies.md. Each command takes its games from, or adds them to, a
+file of results/scores: a line of JSON for each game, with the final score, and what each search said.
 """
 
 from __future__ import annotations
