@@ -223,7 +223,7 @@ def results_in(path: Path) -> set[tuple[float, int]]:
 def test_won_games_are_those_of_the_raw_results():
     """Every ``won of games`` with a link to raw results, but for generated tables."""
     rows = []
-    for page in (LAB / "strength.md", LAB / "defaults.md", LAB / "trials.md", LAB / "studies.md", DOCS / "knowledge.md"):
+    for page in (*LAB.glob("*.md"), DOCS / "knowledge.md"):
         text = re.sub(r"<!-- systems -->.*<!-- /systems -->", "", page.read_text("utf-8"), flags=re.DOTALL)
         found = re.findall(r"([\d,]+) of ([\d,]+):[^\n]*?\[raw\]\(([\w./-]+)\)", text)
         rows += [(won, games, page.parent / link) for won, games, link in found]
