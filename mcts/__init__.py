@@ -22,6 +22,7 @@ __all__, __getattr__, __dir__ = lazily(
             "OutsideValue",
             "Playout",
             "Score",
+            "ShortTermValue",
             "Value",
         ),
         "mcts.outside.evaluator": ("Evaluator",),

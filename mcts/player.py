@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mcts.leaves import CorrectedValue, NetworkValue, OutsideValue
+from mcts.leaves import CorrectedValue, NetworkValue, OutsideValue, ShortTermValue
 from mcts.outside.evaluator import Evaluator
 from mcts.policies import Flat, Gumbel, Rave, has_amaf, has_policy
 from mcts.policies.gumbel import plan_root, target_of, write_scores
@@ -246,6 +246,7 @@ class TreeSearch(Player):
     def new_game(self) -> None:
         """Forget the trees and the last result."""
         self.root.forget()
+        self.threads.forget()
         self.result: TreeResult | None = None
         self._searched: Positions | None = None  # the root, until somebody asks what the network says about it
         self._answer: Mapping[str, np.ndarray] = {}
@@ -667,9 +668,10 @@ def _with(evaluator: Any, settings: Search) -> Search:
 def _new_tree(size: int, search: Composition, memory_mb: float, has_score: bool) -> Tree:
     """Return a tree that takes this much memory when full; for flat Monte-Carlo, with room only for the root."""
     most = size * size + 1
-    kinds = NetworkValue | CorrectedValue | (OutsideValue if isinstance(search.policy, Gumbel) else NetworkValue)
+    kinds = NetworkValue | CorrectedValue | ShortTermValue | (OutsideValue if isinstance(search.policy, Gumbel) else NetworkValue)
     has_correction = isinstance(getattr(search.leaf, "value", None), kinds)
-    statistics = has_amaf(search.policy), has_correction, has_score
+    has_log_policy = getattr(getattr(search.leaf, "value", None), "policy", 0.0) > 0.0
+    statistics = has_amaf(search.policy), has_correction, has_score, has_log_policy
     one = new_tree(1, 1, *statistics)
     node_bytes = sum(array.itemsize for array in node_arrays(one))
     edge_bytes = sum(array.itemsize for array in edge_arrays(one))
