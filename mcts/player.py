@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mcts.leaves import CorrectedValue, NetworkValue, OutsideValue, ShortTermValue
+from mcts.leaves.short_term import features_of
 from mcts.outside.evaluator import Evaluator
 from mcts.policies import Flat, Gumbel, Rave, has_amaf, has_policy
 from mcts.policies.gumbel import plan_root, target_of, write_scores
@@ -64,6 +65,7 @@ from rlgo.base.ram import announce
 from rlgo.base.settings import DEFAULT_SIZE, LOGISTIC, VALUES, Probability, board_size
 from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import compile_together, compiling, interpreted, seed_sequence
+from rlgo.features.rewriting import fuse
 from rlgo.features.shapes import Table, with_others
 from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK, PASS
@@ -76,6 +78,7 @@ from rlgo.moves.rollout import DefaultPolicy, check_default, is_hopeless, step_r
 from rlgo.network.conv_network import ConvNetwork
 from rlgo.network.inference import evaluate_board
 from rlgo.play.player import RESIGN, Candidate, Player, SearchStatistics, Seed, check_size, moves_to_try, won_by
+from rlgo.search.deepening import AlphaBetaSearch
 from rlgo.search.td_search import TdSearch
 
 _EDGES_PER_NODE = 8  # a low estimate, used to size the tree: nodes late in a game have 5 to 10 edges
@@ -200,6 +203,9 @@ class TreeSearch(Player):
             size, trees, resources, sequence, self.composition, self.models, self._capacity, evaluator
         )
         self._rng = np.random.default_rng(sequence.spawn(1)[0])  # of noise, and of moves that are drawn
+        self._second = None
+        if getattr(getattr(settings.leaf, "value", None), "depth", 0):
+            self._second = AlphaBetaSearch(size, seed=sequence.spawn(1)[0])
         self._is_warm = False
         self.new_game()
 
@@ -279,6 +285,10 @@ class TreeSearch(Player):
     def _choose(self, game: Game, result: TreeResult) -> int:
         """Return the most visited move, or one that is drawn by visits."""
         s = self.settings
+        if self._second is not None:  # in all states but the root, V is sigma(c + phi . theta_bar) with the same c
+            value, short_term = s.leaf.value, self.threads.workspaces[0].short_term
+            table = fuse(features_of(self._size, value), short_term.memory.theta)
+            return self._second.search(game, table, Budget(depth=value.depth, stop=self.stop)).move
         is_drawn = s.move_temperature > 0 and not (s.temperature_plies and len(game.moves) >= s.temperature_plies)
         if not is_drawn or not result.visits.any():
             return int(result.moves[0])

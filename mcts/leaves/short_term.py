@@ -25,7 +25,7 @@ from rlgo.base.settings import NONE, CountOr0, NonNegative, Probability
 from rlgo.compiler.jit import njit
 from rlgo.features.incremental import new_shapes, reset_gains, reset_value, update_value
 from rlgo.features.kinds import square
-from rlgo.features.shapes import make_features
+from rlgo.features.shapes import FeatureSet, make_features
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.rules import max_plies
 from rlgo.learning.td import Memory, begin_episode, episode_dtype, memory_by_shape, record_move, sweep
@@ -42,6 +42,7 @@ class ShortTermValue(NamedTuple):
     plies : learn from so many states beyond the tree
     largest : the size of the largest windows
     policy : what a gain of 1 in theta_bar adds to log P of a move; 0: the policy stays the network's
+    depth : of the alpha-beta over V that chooses the move after the search; 0: the most visited move
 
     >>> import mcts
     >>> mcts.ShortTermValue(alpha=0.02).lambda_
@@ -53,6 +54,7 @@ class ShortTermValue(NamedTuple):
     plies: CountOr0 = 0
     largest: Annotated[int, Ge(1), Le(3)] = 2
     policy: NonNegative = 0.0
+    depth: CountOr0 = 0
 
 
 class ShortTerm(NamedTuple):
@@ -77,13 +79,17 @@ class ShortTerm(NamedTuple):
     anchor: np.ndarray
 
 
+def features_of(size: int, value: ShortTermValue) -> FeatureSet:
+    """Return the features of the memory, which share no weights."""
+    return make_features(size, (), "none", tuple(square(k) for k in range(1, value.largest + 1)), "none")
+
+
 def new_short_term(size: int, leaf: Any) -> ShortTerm | None:
     """Return an empty memory for the value of a leaf, or None if it has none."""
     value = getattr(leaf, "value", None)
     if not isinstance(value, ShortTermValue):
         return None
-    windows = tuple(square(k) for k in range(1, value.largest + 1))
-    features = make_features(size, (), "none", windows, "none")
+    features = features_of(size, value)
     table = features.table_of(np.zeros(len(features.class_of), np.float32))
     shapes = new_shapes(1, size)[0]
     return ShortTerm(

@@ -173,6 +173,7 @@ class LeafKeys(NamedTuple):
     short_plies: Annotated[CountOr0, Key("Plies of playouts that it learns from.", needs=_OWN)] = 0
     short_sizes: Annotated[int, Ge(1), Le(3), Key("Its largest windows.", needs=_OWN)] = 2
     short_policy: Annotated[NonNegative, Key("What it adds to log P of moves.", needs=_OWN)] = 0.0
+    short_depth: Annotated[CountOr0, Key("Choose the move by alpha-beta over V to this depth; 0: by visits.", needs=_OWN)] = 0
     playouts: Annotated[
         bool, Key("Play each simulation to the end by the default policy; off: V where the tree ends is all.")
     ] = True
@@ -355,7 +356,12 @@ class TreeKeys(SimulationKeys):
             if needs_no_weights and self.leaf.short_alpha > 0:
                 short = self.leaf
                 value = ShortTermValue(
-                    short.short_alpha, short.short_lambda, short.short_plies, short.short_sizes, short.short_policy
+                    short.short_alpha,
+                    short.short_lambda,
+                    short.short_plies,
+                    short.short_sizes,
+                    short.short_policy,
+                    short.short_depth,
                 )
         if not self.leaf.playouts:
             return Value(value)

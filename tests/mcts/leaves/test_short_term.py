@@ -181,6 +181,20 @@ def test_the_policy_of_a_node_follows_its_visits():
     assert renewed >= 3
 
 
+def test_the_second_phase_is_minimax_over_v():
+    """Depth 2: the move after which the best reply leaves the most."""
+    search, game = search_of(ShortTermValue(alpha=0.1, depth=2)), game_after(*START)
+    search.simulations = 100
+    move = search.genmove(game)
+    theta = dict(zip(*shape_weights(search, search.threads.workspaces[0].short_term.memory.theta), strict=True))
+    sign, worth = 1 if game.to_play == BLACK else -1, {}
+    for p in game.sensible_moves():
+        after = replayed(game, [p])
+        worth[p] = min(sign * dot(theta, shapes_of(replayed(after, [q]), 2), Counter()) for q in after.sensible_moves())
+    assert worth[move] == pytest.approx(max(worth.values()), abs=1e-4)
+    assert max(worth.values()) - min(worth.values()) > 0.1
+
+
 def place(p: int) -> int:
     return (p // (SIZE + 1) - 1) * SIZE + p % (SIZE + 1) - 1
 
