@@ -1,8 +1,9 @@
-"""Fit shape weights to a network's values: `python studies/distill.py NETWORK FROM OUT` writes a weight file.
+"""Fit shape weights to a network's values: `python studies/distill.py NETWORK FROM OUT GAMES` writes a weight file.
 
 NETWORK is a network file or the name of a shipped one. FROM is a weight file, whose features are taken, and whose
-weights the fit begins with, or zero:FILE, which takes the features alone. Positions are those of games drawn from the
-network's policy, and one random move on from each. The fit descends the cross-entropy between the network's P(Black
+weights the fit begins with, or zero:FILE, which takes the features alone. Positions are those of games, and one random
+move on from each. GAMES is policy, whose moves are drawn from the network's policy, or a weight file, whose greedy moves
+are played, and a random one in five. The fit descends the cross-entropy between the network's P(Black
 wins) and sigma(phi . theta), with a step size that falls to 0. The first games are held out.
 """
 
@@ -19,12 +20,13 @@ from tqdm import tqdm
 from rlgo.compiler.jit import njit
 from rlgo.features.incremental import new_shapes, reset_value
 from rlgo.features.weights import load_weights, save_weights
+from rlgo.go.board import BLACK
 from rlgo.go.positions import Positions
-from rlgo.learning.value import sigma
+from rlgo.learning.value import ValueFunction, sigma
 from rlgo.network.conv_network import ConvNetwork, load_network
 
-GAMES, AT_ONCE, MOST_PLIES, SEED = 2_304, 256, 100, 7711  # the first games at once are held out
-EPOCHS, ALPHA = 10, 1.0
+GAMES, AT_ONCE, MOST_PLIES, SEED = 1_280, 256, 100, 7711  # the first games at once are held out
+EPOCHS, ALPHA, EPSILON = 3, 1.0, 0.2
 
 
 def drawn(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -33,7 +35,7 @@ def drawn(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return (sums > rng.random((len(p), 1)) * sums[:, -1:]).argmax(axis=1)
 
 
-def positions(network: ConvNetwork, size: int, rng: np.random.Generator) -> Iterator[tuple[bool, Positions, np.ndarray]]:
+def positions(network: ConvNetwork, size: int, player: ValueFunction | None, rng: np.random.Generator) -> Iterator[tuple[bool, Positions, np.ndarray]]:
     """Yield whether they are held out, positions of games, and P(Black wins) in each."""
     for group in range(GAMES // AT_ONCE):
         games = Positions.new(AT_ONCE, size)
@@ -49,7 +51,13 @@ def positions(network: ConvNetwork, size: int, rng: np.random.Generator) -> Iter
             if len(aside):
                 yield group == 0, aside, network(aside)["value"]
             policy = np.exp(answer["logits"] - answer["logits"].max(axis=1, keepdims=True)) * legal
-            games.play(drawn(policy, rng))
+            moves = drawn(policy if player is None else legal + 0.0, rng)
+            if player is not None:
+                for i in np.flatnonzero(may_play & (rng.random(len(games)) >= EPSILON)):
+                    sign = 1 if games.to_play[i] == BLACK else -1
+                    values = player.afterstates(games.arrays.boards[i])[:-1]
+                    moves[i] = np.argmax(np.where(legal[i, :-1] & ~np.isnan(values), sign * values, -np.inf))
+            games.play(moves)
 
 
 @njit
@@ -86,15 +94,16 @@ def learn(order, configurations, targets, alpha, theta, g, classes):
     return loss / len(order)
 
 
-def main(network_name: str, source: str, out: str) -> None:
+def main(network_name: str, source: str, out: str, games: str) -> None:
     """Draw positions, fit, and write the weights."""
     rng, network = np.random.default_rng(SEED), load_network(network_name)
     weights = load_weights(source.removeprefix("zero:"))
     features, theta = weights.features, weights.theta.astype(np.float64) * (not source.startswith("zero:"))
     table, g = weights.table(), weights.table().g
     sh = new_shapes(1, features.size, features.capacity)[0]
+    player = None if games == "policy" else ValueFunction(load_weights(games))
     kept, targets, first = [], [], 0
-    for is_held_out, some, value in tqdm(positions(network, features.size, rng), unit="batch", mininterval=20):
+    for is_held_out, some, value in tqdm(positions(network, features.size, player, rng), unit="batch", mininterval=20):
         kept.append(np.zeros((len(some), len(features.windows)), np.uint32 if features.capacity else np.uint16))
         read(some.arrays.boards, sh, table, kept[-1])
         targets.append(value)
@@ -107,7 +116,7 @@ def main(network_name: str, source: str, out: str) -> None:
         if epoch < EPOCHS:
             order = first + rng.permutation(len(y) - first)
             learn(order, x, y, ALPHA * (1 - epoch / EPOCHS), theta, g, features.classes.classes)
-    provenance = {"network": network_name, "from": source, "seed": SEED, "positions": len(y), "loss": float(before)}
+    provenance = {"network": network_name, "from": source, "games": games, "seed": SEED, "positions": len(y), "loss": float(before)}
     save_weights(Path(out), replace(weights, theta=theta.astype(np.float32), games=0, provenance=provenance))
 
 
