@@ -678,7 +678,12 @@ def _with(evaluator: Any, settings: Search) -> Search:
 def _new_tree(size: int, search: Composition, memory_mb: float, has_score: bool) -> Tree:
     """Return a tree that takes this much memory when full; for flat Monte-Carlo, with room only for the root."""
     most = size * size + 1
-    kinds = NetworkValue | CorrectedValue | ShortTermValue | (OutsideValue if isinstance(search.policy, Gumbel) else NetworkValue)
+    kinds = (
+        NetworkValue
+        | CorrectedValue
+        | ShortTermValue
+        | (OutsideValue if isinstance(search.policy, Gumbel) else NetworkValue)
+    )
     has_correction = isinstance(getattr(search.leaf, "value", None), kinds)
     has_log_policy = getattr(getattr(search.leaf, "value", None), "policy", 0.0) > 0.0
     statistics = has_amaf(search.policy), has_correction, has_score, has_log_policy

@@ -10,7 +10,17 @@ from typing import Annotated, Any, NamedTuple
 
 from annotated_types import Ge, Gt, Le
 
-from mcts.leaves import LEAVES, CorrectedValue, LearnedValue, Mixture, NetworkValue, OutsideValue, Playout, ShortTermValue, Value
+from mcts.leaves import (
+    LEAVES,
+    CorrectedValue,
+    LearnedValue,
+    Mixture,
+    NetworkValue,
+    OutsideValue,
+    Playout,
+    ShortTermValue,
+    Value,
+)
 from mcts.leaves.playout import NO_TRUNCATION
 from mcts.leaves.values import VALUES
 from mcts.policies import POLICIES, Flat, Gumbel, Puct, Rave, Ucb1, confidences

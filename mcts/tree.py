@@ -76,7 +76,11 @@ class Tree(NamedTuple):
 
 
 def new_tree(
-    nodes: int, edges: int, has_amaf: bool = False, has_correction: bool = False, has_score: bool = False,
+    nodes: int,
+    edges: int,
+    has_amaf: bool = False,
+    has_correction: bool = False,
+    has_score: bool = False,
     has_log_policy: bool = False,
 ) -> Tree:
     """Return an empty tree with room for this many nodes and edges, and the statistics that its search uses."""

@@ -35,7 +35,9 @@ def drawn(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return (sums > rng.random((len(p), 1)) * sums[:, -1:]).argmax(axis=1)
 
 
-def positions(network: ConvNetwork, size: int, player: ValueFunction | None, rng: np.random.Generator) -> Iterator[tuple[bool, Positions, np.ndarray]]:
+def positions(
+    network: ConvNetwork, size: int, player: ValueFunction | None, rng: np.random.Generator
+) -> Iterator[tuple[bool, Positions, np.ndarray]]:
     """Yield whether they are held out, positions of games, and P(Black wins) in each."""
     for group in range(GAMES // AT_ONCE):
         games = Positions.new(AT_ONCE, size)
@@ -116,7 +118,14 @@ def main(network_name: str, source: str, out: str, games: str) -> None:
         if epoch < EPOCHS:
             order = first + rng.permutation(len(y) - first)
             learn(order, x, y, ALPHA * (1 - epoch / EPOCHS), theta, g, features.classes.classes)
-    provenance = {"network": network_name, "from": source, "games": games, "seed": SEED, "positions": len(y), "loss": float(before)}
+    provenance = {
+        "network": network_name,
+        "from": source,
+        "games": games,
+        "seed": SEED,
+        "positions": len(y),
+        "loss": float(before),
+    }
     save_weights(Path(out), replace(weights, theta=theta.astype(np.float32), games=0, provenance=provenance))
 
 

@@ -26,7 +26,7 @@ from rlgo.compiler.jit import njit
 from rlgo.features.incremental import new_shapes, reset_gains, reset_value, update_value
 from rlgo.features.kinds import square
 from rlgo.features.shapes import FeatureSet, make_features
-from rlgo.go.board import BLACK, PASS
+from rlgo.go.board import PASS
 from rlgo.go.rules import max_plies
 from rlgo.learning.td import Memory, begin_episode, episode_dtype, memory_by_shape, record_move, sweep
 from rlgo.learning.value import gain_of, sigma

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from annotated_types import Ge, Le
 
-from mcts.leaves import CorrectedValue, LearnedValue, Mixture, NetworkValue, OutsideValue, Playout, ShortTermValue, Value
+from mcts.leaves import (
+    CorrectedValue,
+    LearnedValue,
+    Mixture,
+    NetworkValue,
+    OutsideValue,
+    Playout,
+    ShortTermValue,
+    Value,
+)
 from mcts.outside.onnx import Symmetries
 from mcts.player import TreeSearch
 from mcts.policies import Gumbel, Puct, confidences, has_policy
@@ -24,7 +33,17 @@ from mcts.settings import ALGORITHMS, Resources, Search, needs_weights
 from rlgo.base.checks import Choice, Key, Needs, name_of, needs
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import NO_NETWORK, SHIPPED_PATTERNS, nearest_size, shipped_calibration
-from rlgo.base.settings import DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, Count, CountOr0, NonNegative, Positive, Probability, Threads
+from rlgo.base.settings import (
+    DEFAULT_SIZE,
+    MAX_SIZE,
+    MIN_SIZE,
+    Count,
+    CountOr0,
+    NonNegative,
+    Positive,
+    Probability,
+    Threads,
+)
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, shipped_weight_sizes
 from rlgo.moves.patterns import Patterns as LearnedPatterns
@@ -173,7 +192,9 @@ class LeafKeys(NamedTuple):
     short_plies: Annotated[CountOr0, Key("Plies of playouts that it learns from.", needs=_OWN)] = 0
     short_sizes: Annotated[int, Ge(1), Le(3), Key("Its largest windows.", needs=_OWN)] = 2
     short_policy: Annotated[NonNegative, Key("What it adds to log P of moves.", needs=_OWN)] = 0.0
-    short_depth: Annotated[CountOr0, Key("Choose the move by alpha-beta over V to this depth; 0: by visits.", needs=_OWN)] = 0
+    short_depth: Annotated[
+        CountOr0, Key("Choose the move by alpha-beta over V to this depth; 0: by visits.", needs=_OWN)
+    ] = 0
     playouts: Annotated[
         bool, Key("Play each simulation to the end by the default policy; off: V where the tree ends is all.")
     ] = True
@@ -322,7 +343,9 @@ class TreeKeys(SimulationKeys):
     def _has_effect(self, search: Search) -> bool:
         """Return whether the policy or the value of a network is used."""
         uses_policy = has_policy(search.policy) or max(confidences(search.policy)) > 0
-        uses_value = isinstance(getattr(search.leaf, "value", None), NetworkValue | CorrectedValue | ShortTermValue | OutsideValue)
+        uses_value = isinstance(
+            getattr(search.leaf, "value", None), NetworkValue | CorrectedValue | ShortTermValue | OutsideValue
+        )
         return uses_value or (uses_policy and (is_own_network(self.network) or self._uses("policy")))
 
     def _stages(self) -> tuple[Stage, ...]:
