@@ -22,7 +22,6 @@ __all__, __getattr__, __dir__ = lazily(
             "OutsideValue",
             "Playout",
             "Score",
-            "ShortTermValue",
             "Value",
         ),
         "mcts.outside.evaluator": ("Evaluator",),

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mcts.leaves import CorrectedValue, NetworkValue, OutsideValue, ShortTermValue
-from mcts.leaves.short_term import features_of
+from mcts.leaves import CorrectedValue, NetworkValue, OutsideValue
 from mcts.outside.evaluator import Evaluator
 from mcts.policies import Flat, Gumbel, Rave, has_amaf, has_policy
 from mcts.policies.gumbel import plan_root, target_of, write_scores
@@ -65,7 +64,6 @@ from rlgo.base.ram import announce
 from rlgo.base.settings import DEFAULT_SIZE, LOGISTIC, VALUES, Probability, board_size
 from rlgo.base.softmax import softmax
 from rlgo.compiler.jit import compile_together, compiling, interpreted, seed_sequence
-from rlgo.features.rewriting import fuse
 from rlgo.features.shapes import Table, with_others
 from rlgo.features.weights import Weights
 from rlgo.go.board import BLACK, PASS
@@ -78,7 +76,6 @@ from rlgo.moves.rollout import DefaultPolicy, check_default, is_hopeless, step_r
 from rlgo.network.conv_network import ConvNetwork
 from rlgo.network.inference import evaluate_board
 from rlgo.play.player import RESIGN, Candidate, Player, SearchStatistics, Seed, check_size, moves_to_try, won_by
-from rlgo.search.deepening import AlphaBetaSearch
 from rlgo.search.td_search import TdSearch
 
 _EDGES_PER_NODE = 8  # a low estimate, used to size the tree: nodes late in a game have 5 to 10 edges
@@ -203,9 +200,6 @@ class TreeSearch(Player):
             size, trees, resources, sequence, self.composition, self.models, self._capacity, evaluator
         )
         self._rng = np.random.default_rng(sequence.spawn(1)[0])  # of noise, and of moves that are drawn
-        self._second = None
-        if getattr(getattr(settings.leaf, "value", None), "depth", 0):
-            self._second = AlphaBetaSearch(size, seed=sequence.spawn(1)[0])
         self._is_warm = False
         self.new_game()
 
@@ -252,7 +246,6 @@ class TreeSearch(Player):
     def new_game(self) -> None:
         """Forget the trees and the last result."""
         self.root.forget()
-        self.threads.forget()
         self.result: TreeResult | None = None
         self._searched: Positions | None = None  # the root, until somebody asks what the network says about it
         self._answer: Mapping[str, np.ndarray] = {}
@@ -285,10 +278,6 @@ class TreeSearch(Player):
     def _choose(self, game: Game, result: TreeResult) -> int:
         """Return the most visited move, or one that is drawn by visits."""
         s = self.settings
-        if self._second is not None:  # in all states but the root, V is sigma(c + phi . theta_bar) with the same c
-            value, short_term = s.leaf.value, self.threads.workspaces[0].short_term
-            table = fuse(features_of(self._size, value), short_term.memory.theta)
-            return self._second.search(game, table, Budget(depth=value.depth, stop=self.stop)).move
         is_drawn = s.move_temperature > 0 and not (s.temperature_plies and len(game.moves) >= s.temperature_plies)
         if not is_drawn or not result.visits.any():
             return int(result.moves[0])
@@ -678,15 +667,9 @@ def _with(evaluator: Any, settings: Search) -> Search:
 def _new_tree(size: int, search: Composition, memory_mb: float, has_score: bool) -> Tree:
     """Return a tree that takes this much memory when full; for flat Monte-Carlo, with room only for the root."""
     most = size * size + 1
-    kinds = (
-        NetworkValue
-        | CorrectedValue
-        | ShortTermValue
-        | (OutsideValue if isinstance(search.policy, Gumbel) else NetworkValue)
-    )
+    kinds = NetworkValue | CorrectedValue | (OutsideValue if isinstance(search.policy, Gumbel) else NetworkValue)
     has_correction = isinstance(getattr(search.leaf, "value", None), kinds)
-    has_log_policy = getattr(getattr(search.leaf, "value", None), "policy", 0.0) > 0.0
-    statistics = has_amaf(search.policy), has_correction, has_score, has_log_policy
+    statistics = has_amaf(search.policy), has_correction, has_score
     one = new_tree(1, 1, *statistics)
     node_bytes = sum(array.itemsize for array in node_arrays(one))
     edge_bytes = sum(array.itemsize for array in edge_arrays(one))

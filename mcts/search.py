@@ -12,7 +12,6 @@ import math
 import numpy as np
 
 from mcts.leaves import outcome_of
-from mcts.leaves.short_term import begin, follow, learn, read_root, renew_policy
 from mcts.outside.waiting import COLLIDED, has_to_wait, must_wait, wait_for_answer
 from mcts.policies import back_up_amaf, select
 from mcts.priors.stages import give_prior, stages_due
@@ -54,7 +53,6 @@ def simulate(budget, root, last_moves, tree, context, workspace):
     if tree.stage[0] < len(search.prior) and not search.is_outside:
         before = np.int64(NO_CHILD), np.int64(last_moves[0]), np.int64(last_moves[1])
         give_prior(np.int64(0), np.int64(len(search.prior)), before, root, tree, context, workspace)
-    read_root(workspace.short_term, root)
     while not must_wait(waiting):
         if atomic_add(budget, 0, -1) <= 0:
             return DONE
@@ -70,7 +68,6 @@ def simulate(budget, root, last_moves, tree, context, workspace):
             z = outcome_of(search.leaf, new_node, tree, context, workspace)  # [a_T, ..., a_D], z = SIMDEFAULT(board, T)
             if not math.isnan(z):
                 back_up(path, statistic(1, z), search, tree)  # BACKUP([s_0, ..., s_T], [a_0, ..., a_D], z)
-            learn(workspace.short_term, path, tree)
             count_simulation(workspace)
         if wait_for_answer(new_node != NO_CHILD or math.isnan(z), path, waiting):
             return NEEDS_ANSWERS  # even if the budget is spent; the next call then does nothing
@@ -87,8 +84,6 @@ def begin_simulation(root, last_move, workspace):
     path.first_color = workspace.b.to_play
     path.last = last_move
     path.correction = 0.0
-    path.anchor = 0
-    begin(workspace.short_term)
 
 
 @inline_once
@@ -115,13 +110,11 @@ def descend(tree, context, workspace):
             return np.int64(COLLIDED)
         renew_prior(node, tree, context, workspace)
         note_correction(tree.correction, node, path)
-        renew_policy(tree.log_policy, node, b, tree, workspace)
         edge = select(search.policy, node, b.to_play, tree, workspace)  # a_t = SELECTMOVE(board, s_t)
         take_action(node, edge, np.int64(b.to_play), search.virtual_loss, path, tree)
         p = np.int64(tree.move[edge])
         play(b, p, context.rules.zobrist)
         record_move(p, path)
-        follow(workspace.short_term, b, p)
         node = np.int64(tree.child[edge])
         if node == NO_CHILD and b.n_passes < 2:
             new_node = expand(edge, tree, context, workspace)  # NEWNODE(s_t)
@@ -156,7 +149,6 @@ def note_correction(corrections, node, path):
     """Note what a network's evaluation of a node means for the value of leaves below it, if there is one."""
     if corrections is not None and not math.isnan(corrections[node]):
         path.correction = corrections[node]
-        path.anchor = path.n_moves
 
 
 @inline_once

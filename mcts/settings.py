@@ -10,17 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 from annotated_types import Ge, Gt, Le
 
-from mcts.leaves import (
-    LEAVES,
-    CorrectedValue,
-    LearnedValue,
-    Mixture,
-    NetworkValue,
-    OutsideValue,
-    Playout,
-    ShortTermValue,
-    Value,
-)
+from mcts.leaves import LEAVES, CorrectedValue, LearnedValue, Mixture, NetworkValue, OutsideValue, Playout, Value
 from mcts.leaves.playout import NO_TRUNCATION
 from mcts.leaves.values import VALUES
 from mcts.policies import POLICIES, Flat, Gumbel, Puct, Rave, Ucb1, confidences
@@ -137,7 +127,7 @@ def compose(search: Search, size: int, shares_tree: bool) -> Composition:
     outside = next((part for part in parts(search) if isinstance(part, Outside)), None)
     scale, shift = outside or Outside()
     value = getattr(search.leaf, "value", None)
-    if isinstance(value, NetworkValue | CorrectedValue | ShortTermValue) and not needs(search, "network"):
+    if isinstance(value, NetworkValue | CorrectedValue) and not needs(search, "network"):
         raise RlgoError(f"leaf = {shown(search.leaf)}: expected mcts.Network among the priors, which gives the value")
     waits = isinstance(search.leaf, Value) and isinstance(search.leaf.value, OutsideValue)
     return Composition(

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mcts.leaves.short_term import new_short_term
 from mcts.outside.batches import Batches, new_counts
 from mcts.policies import new_scratch
 from mcts.priors.network import new_network_workspace
@@ -103,7 +102,6 @@ class SearchThreads:
                 None if models.patterns is None else new_pattern_scratch(size),
                 None if models.network is None else new_network_workspace(size, models.network),
                 self.policy_scratch,
-                new_short_term(size, search.leaf),
             )
             for s, ring in zip(seeds, rings, strict=True)
         ]
@@ -226,12 +224,6 @@ class SearchThreads:
                 workspace.tally[name] = 0
         if self.batches is not None:
             self.batches.clear()
-
-    def forget(self) -> None:
-        """Forget what has been learned in the game."""
-        for workspace in self.workspaces:
-            if workspace.short_term is not None:
-                workspace.short_term.memory.theta[:] = 0
 
     def root_edges(self) -> Any:
         """Return the root's edges as `tree.edges_of` does, summed over all trees."""

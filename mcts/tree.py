@@ -55,7 +55,6 @@ class Tree(NamedTuple):
     mc_statistic : int64[E], N(s, a) and the sum of outcomes z. Its `mean` is Q(s, a) = P(Black wins) for either
         side to play.
     amaf_statistic : int64[E], the same for the AMAF value: N~(s, a) and Q~(s, a). None if the tree policy has none
-    log_policy : float32[E], log P(s, a) of a network, where a short-term memory changes P; else None
     prior : uint16[E], H(s, a), or with PUCT the policy P(s, a), in units of 1 / PRIOR_UNITS
     used : int64[1], the number of edges in use, plus 2^36 times the number of nodes in use
     """
@@ -70,18 +69,12 @@ class Tree(NamedTuple):
     child: np.ndarray
     mc_statistic: np.ndarray
     amaf_statistic: np.ndarray | None
-    log_policy: np.ndarray | None
     prior: np.ndarray
     used: np.ndarray
 
 
 def new_tree(
-    nodes: int,
-    edges: int,
-    has_amaf: bool = False,
-    has_correction: bool = False,
-    has_score: bool = False,
-    has_log_policy: bool = False,
+    nodes: int, edges: int, has_amaf: bool = False, has_correction: bool = False, has_score: bool = False
 ) -> Tree:
     """Return an empty tree with room for this many nodes and edges, and the statistics that its search uses."""
     return Tree(
@@ -95,7 +88,6 @@ def new_tree(
         child=np.zeros(edges, np.int32),
         mc_statistic=np.zeros(edges, np.int64),
         amaf_statistic=np.zeros(edges, np.int64) if has_amaf else None,
-        log_policy=np.zeros(edges, np.float32) if has_log_policy else None,
         prior=np.zeros(edges, np.uint16),
         used=np.zeros(1, np.int64),
     )

@@ -66,7 +66,6 @@ def path_dtype(size: int) -> np.dtype:
     row : the row of that position in the batch of an evaluator
     z, w : the outcome, and the share of a value that comes later, 0 if none does
     correction : of V, in the deepest node that a network has evaluated; see `leaves/values.py`
-    anchor : the moves before that node
     amaf[2, P] : scratch of `rave.back_up_amaf`
     candidates[P] : scratch of `tree.add_node`
     """
@@ -79,7 +78,6 @@ def path_dtype(size: int) -> np.dtype:
         ("leaf", np.int32),
         ("leaf_node", np.int32),
         ("row", np.int32),
-        ("anchor", np.int32),
         ("z", np.float64),
         ("w", np.float64),
         ("correction", np.float64),
@@ -133,7 +131,6 @@ class Workspace(NamedTuple):
     tally : record of `tally_dtype`: totals over the simulations
     patterns, network : scratch of learned patterns (`PatternScratch`), of a network (`NetworkWorkspace`)
     policy : what the tree policy works with at the root, see `policies.new_scratch`
-    short_term : `leaves.short_term.ShortTerm`
     """
 
     b: np.record
@@ -146,7 +143,6 @@ class Workspace(NamedTuple):
     patterns: Any
     network: Any
     policy: Any
-    short_term: Any
 
 
 def new_workspace(
@@ -157,7 +153,6 @@ def new_workspace(
     patterns: Any = None,
     network: Any = None,
     policy: Any = None,
-    short_term: Any = None,
 ) -> Workspace:
     """Return a workspace for one board size.
 
@@ -167,7 +162,7 @@ def new_workspace(
     seed : of the random state
     capacity : of the feature set of the weights; None without weights
     ring : `Waiting.counts`, and how many simulations may wait for an evaluator; None without one
-    patterns, network, policy, short_term : see `Workspace`
+    patterns, network, policy : see `Workspace`
     """
     return Workspace(
         on_own_cache_lines(board_dtype(size))[0],
@@ -180,7 +175,6 @@ def new_workspace(
         patterns,
         network,
         policy,
-        short_term,
     )
 
 

@@ -11,7 +11,6 @@ from mcts.leaves import mixture, playout, score, values
 from mcts.leaves.mixture import Mixture as Mixture
 from mcts.leaves.playout import Playout as Playout
 from mcts.leaves.score import Score as Score
-from mcts.leaves.short_term import ShortTermValue as ShortTermValue
 from mcts.leaves.values import CorrectedValue as CorrectedValue
 from mcts.leaves.values import LearnedValue as LearnedValue
 from mcts.leaves.values import NetworkValue as NetworkValue

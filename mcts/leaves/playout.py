@@ -9,7 +9,6 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from mcts.leaves.short_term import follow_playout
 from mcts.leaves.values import learned_value
 from mcts.tree import NO_CHILD, find_edge
 from mcts.workspace import record_move, take_action
@@ -66,7 +65,6 @@ def roll_out(truncate, new_node, tree, context, workspace):
         # a_t = DEFAULTPOLICY(board); board.Play(a_t)
         p = step_rollout(b, default_policy, workspace.rollout, context.rules, workspace.rng)
         record_move(p, path)
-        follow_playout(workspace.short_term, b, p, path.leaf)
         if new_node >= 0:
             edge = find_edge(new_node, p, tree)
             if edge >= 0:

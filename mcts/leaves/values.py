@@ -15,7 +15,6 @@ import math
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from mcts.leaves import short_term
 from rlgo.base.settings import LOGISTIC, NonNegative, Probability
 from rlgo.compiler.dispatch import by_first
 from rlgo.compiler.jit import inline, njit
@@ -124,7 +123,6 @@ VALUES: dict[type, Any] = {
     NetworkValue: SimpleNamespace(value_of=_of_network, correction=_correction_of_network),
     CorrectedValue: SimpleNamespace(value_of=_corrected, correction=_correction_of_corrected),
     OutsideValue: SimpleNamespace(value_of=_of_outside),
-    short_term.ShortTermValue: short_term,
 }
 """The kernels of each value."""
 

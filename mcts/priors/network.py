@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mcts.leaves.short_term import add_gains
 from mcts.leaves.values import correction
 from mcts.log_odds import action_x, to_log_policy
 from rlgo.base.settings import NonNegative, Positive
@@ -66,23 +65,11 @@ def add_x(prior, node, before, b, tree, context, workspace):
     for k in range(n):
         log_p[k] = s.layers.logits[place_of(np.int64(tree.move[first + k]), size)]
     to_log_policy(log_p, n)  # over the actions of the node
-    _add_gains(tree.log_policy, node, b, tree, workspace)
     for k in range(n):
         x[k] += action_x(log_p[k], n, prior.scale, prior.shift)
     sign = 1.0 if b.to_play == BLACK else -1.0
     tree.score[node] = sign * s.layers.result[1]
     _note_correction(tree.correction, node, sign * s.layers.result[0], b, context, workspace)
-
-
-@njit
-def _add_gains(log_policy, node, b, tree, workspace):
-    """Keep log P of a node's actions, and add what a short-term memory says of them, if that is used."""
-    if log_policy is not None:
-        first, log_p = np.int64(tree.first_edge[node]), workspace.network.log_p
-        for k in range(np.int64(tree.n_edges[node])):
-            log_policy[first + k] = log_p[k]
-        add_gains(workspace.short_term, node, b, tree, log_p)
-        to_log_policy(log_p, np.int64(tree.n_edges[node]))
 
 
 @njit

@@ -33,10 +33,8 @@ from rlgo.go.positions import places_of
 from rlgo.go.rules import max_plies
 from rlgo.learning.td import begin_episode, episode_dtype, learn_game, make_memory, record_move
 from rlgo.learning.value import ValueFunction, squash
-from rlgo.network.conv_network import ConvNetwork
-from rlgo.network.inference import new_network_scratch
 from rlgo.play.player import SearchStatistics, Seed, random_move
-from rlgo.search.td_search import LongTermNetwork, TdSearch
+from rlgo.search.td_search import TdSearch
 
 # How the long-term memory learns from the games played.
 LONG_LEARNING = Learning(alpha=0.1)
@@ -56,7 +54,6 @@ class Dyna2(TdSearch):
     long_learning : how the long-term memory learns from each real game that ends (`end_game`), with a constant alpha
         of its own; None: it stays as it is
     long_epsilon : the probability of a random real move (Algorithm 3 acts epsilon-greedily)
-    network : part of the long-term memory, see `td_search.LongTermNetwork`
     long_save : a weight file to write the long-term memory to after each game that it learned from
     learning, others : see `TdSearch`; they concern the short-term memory. V is that of the long-term memory, if there
         is one, whatever `learning.value`
@@ -92,7 +89,6 @@ class Dyna2(TdSearch):
         long_learning: Learning | None = None,
         long_epsilon: float = 0.0,
         long_save: str | Path | None = None,
-        network: ConvNetwork | None = None,
         learning: Learning = SHORT_LEARNING,
         seed: Seed = None,
         name: str = "dyna2",
@@ -115,7 +111,7 @@ class Dyna2(TdSearch):
             raise RlgoError("long_save: expected a long-term memory that learns (long_learn=on)")
         if sizes is None:
             sizes = (long_term.features.sizes if long_term is not None else ()) or (1, 2)
-        self.long_term, self._network = long_term, check("network", network, ConvNetwork | None)
+        self.long_term = long_term
         self._written_out: Weights | None = None  # the weights in `long_table`
         self.long_learning, self.long_save = long_learning, long_save
         self.long_epsilon = check("long_epsilon", long_epsilon, Probability)
@@ -126,15 +122,6 @@ class Dyna2(TdSearch):
     def _features(self, size: int, windows: tuple[str, ...]) -> FeatureSet:
         own = () if self.long_term is None else self.long_term.features.names
         return super()._features(size, (*windows, *own))
-
-    def _long_term_networks(self) -> list[LongTermNetwork | None]:
-        if self._network is None:
-            return super()._long_term_networks()
-        layers, size, table = self._network.layers, self.features.size, self.features.table_of(self.long_table)
-        return [
-            LongTermNetwork(layers, new_network_scratch(size, layers), table, np.zeros(2, np.int64), np.zeros(1))
-            for _ in range(self.workers)
-        ]
 
     def _fresh_weights(self) -> np.ndarray:
         if self.long_term is None:

@@ -51,7 +51,7 @@ from rlgo.compiler.jit import (
     njit,
     seed_sequence,
 )
-from rlgo.features.incremental import new_shapes, reset, reweigh, update, update_value, x_of
+from rlgo.features.incremental import new_shapes, reset, reweigh, update, update_value
 from rlgo.features.kinds import check_windows, square
 from rlgo.features.rewriting import fuse
 from rlgo.features.shapes import FeatureSet, Table, check_sizes, make_features
@@ -76,7 +76,6 @@ from rlgo.moves.rollout import (
     playout,
     step_rollout,
 )
-from rlgo.network.inference import Layers, NetworkScratch, evaluate_board
 from rlgo.play.player import (
     RESIGN,
     Candidate,
@@ -149,65 +148,15 @@ def tally_dtype() -> np.dtype:
     return np.dtype((np.record, np.dtype([("simulations", "i8"), ("abandoned", "i8"), ("wins", "f8")])))
 
 
-class LongTermNetwork(NamedTuple):
-    """A network as a long-term memory: what it says beyond the weights, where it is asked.
-
-    V(s) = sigma(phi . theta + phi . theta_bar + logit V_network(s') - phi(s') . theta), with s' the nearest state that
-    the network was asked about: the root, or where a simulation leaves the first T plies.
-
-    Attributes
-    ----------
-    layers, scratch : `inference.Layers` and `NetworkScratch`
-    long_term : `Table` of theta, the weights of the long-term memory, perhaps 0
-    last_moves : int64[2], the move that led to the root, and the one before, or PASS
-    off : float64[1], logit V_network - phi . theta at the root
-    """
-
-    layers: Layers
-    scratch: NetworkScratch
-    long_term: Table
-    last_moves: np.ndarray
-    off: np.ndarray
-
-
-@njit
-def ask(network, b, sh, last, last_but_one, komi):
-    """Return logit V_network - phi . theta of the position on `b`."""
-    evaluate_board(b, last, last_but_one, komi, network.layers, network.scratch)
-    logit = np.float64(network.scratch.layers.result[0])
-    return (logit if b.to_play == BLACK else -logit) - x_of(sh.configuration, network.long_term)
-
-
-@njit
-def off_at_root(network):
-    """Return what the network adds at the root."""
-    if network is None:
-        return 0.0
-    return network.off[0]
-
-
-@njit
-def off_at_exit(network, off, scratch, t, komi):
-    """Return what the network adds where a simulation leaves the first T plies, after t of them."""
-    if network is None:
-        return off
-    moves, before = scratch.episode.moves, network.last_moves
-    last = np.int64(moves[np.uint64(t - 1)]) if t > 0 else before[0]
-    last_but_one = np.int64(moves[np.uint64(t - 2)]) if t > 1 else before[np.uint64(1 - t)]
-    return ask(network, scratch.boards[1], scratch.shapes[1], last, last_but_one, komi)
-
-
 @inline_once
-def play_simulation(scratch, table, settings, rules, network):
+def play_simulation(scratch, table, settings, rules):
     """Simulate once on scratch.boards[1], which scratch.shapes[1] must match; scratch.episode records it.
 
-    network : `LongTermNetwork`, or None
     Returns (finished, z).
     """
     b, sh, episode, rng = scratch.boards[1], scratch.shapes[1], scratch.episode, scratch.rng
     simulation, default, value = settings.simulation, settings.default, settings.learning.value
-    off = off_at_root(network)
-    begin_episode(episode, sh, table.g, squash(value, sh.x[0] + off))
+    begin_episode(episode, sh, table.g, squash(value, sh.x[0]))
     t = 0
     finished = False
     # T plies of the learned policy ...
@@ -217,19 +166,16 @@ def play_simulation(scratch, table, settings, rules, network):
         if t < simulation.learn_plies or t + 1 < simulation.plies:
             update(b, sh, table)
         if t < simulation.learn_plies:
-            record_move(episode, sh, p, squash(value, sh.x[0] + off))
+            record_move(episode, sh, p, squash(value, sh.x[0]))
         finished = is_decided(b, default, rules)
         t += 1
-    if not finished:
-        off = off_at_exit(network, off, scratch, t, rules.komi)
-        episode.v[np.uint64(episode.n)] = squash(value, sh.x[0] + off)
     # ... then the default policy, while there is something to learn from it ...
     if t < simulation.learn_plies and not finished:
         begin_rollout(b, default, scratch.rollout)
     while t < simulation.learn_plies and t < simulation.max_moves and not finished:
         p = step_rollout(b, default, scratch.rollout, rules, rng)
         update_value(b, sh, table)
-        record_move(episode, sh, p, squash(value, sh.x[0] + off))
+        record_move(episode, sh, p, squash(value, sh.x[0]))
         finished = is_decided(b, default, rules)
         t += 1
     # ... and to the end.
@@ -240,7 +186,7 @@ def play_simulation(scratch, table, settings, rules, network):
 
 
 @njit
-def simulate(work, scratch, memory, settings, rules, network):
+def simulate(work, scratch, memory, settings, rules):
     """Run simulations from boards[0], which shapes[0] must match.
 
     work : int64[2], shared by all threads: the number of the next simulation, and the number to stop at. Setting the
@@ -259,7 +205,7 @@ def simulate(work, scratch, memory, settings, rules, network):
         copy_record(scratch.boards[0], scratch.boards[1])
         copy_record(scratch.shapes[0], scratch.shapes[1])
         reweigh(scratch.shapes[1], table)
-        finished, z = play_simulation(scratch, table, settings, rules, network)
+        finished, z = play_simulation(scratch, table, settings, rules)
         if finished:
             alpha = step_size(settings.learning, number)
             learn_game_by_shape(scratch.episode, z, alpha, settings.learning, memory)
@@ -362,11 +308,6 @@ class TdSearch(Player):
         self.tally = self.scratch[0].tally
         self._forget_values()
         self._is_warm = False
-        self._networks = self._long_term_networks()
-
-    def _long_term_networks(self) -> list[LongTermNetwork | None]:
-        """Return a network for each worker, which only Dyna-2 may have."""
-        return [None] * self.workers
 
     def _allocate(self) -> None:
         """Allocate the tables of all threads, and the change logs to synchronise them."""
@@ -578,7 +519,7 @@ class TdSearch(Player):
         settings = SearchSettings(self.policy, self.learning, self.simulation, self.default)
         work, rules, board = np.zeros(2, np.int64), make_rules(self.features.size, 0.0), scratch.boards[0]
         compile_together(
-            (simulate, work, scratch, memory, settings, rules, self._networks[0]),
+            (simulate, work, scratch, memory, settings, rules),
             (is_hopeless, board, 0.0),
             (all_afterstates, board, self._shapes, table, self.learning.value, np.zeros(len(self.values))),
             (reset, board, scratch.shapes[0], table),
@@ -602,12 +543,6 @@ class TdSearch(Player):
             scratch.boards[0].n_passes = 0  # the search assumes that the game continues, even after two passes
             reset(scratch.boards[0], scratch.shapes[0], self.table)
             clear_tally(scratch.tally)
-        for network, scratch in zip(self._networks, self.scratch, strict=True):
-            if network is not None:
-                before = [p for _, p in game.moves[-2:]]
-                network.last_moves[:] = [*reversed(before), PASS, PASS][:2]
-                b, sh = scratch.boards[0], scratch.shapes[0]
-                network.off[0] = ask(network, b, sh, *network.last_moves, game.komi)
 
     def run(self, komi: float, first: int, n: int) -> None:
         """Run simulations number `first` to `first + n` in this thread."""
@@ -636,8 +571,7 @@ class TdSearch(Player):
     def _simulate(self, worker: int, komi: float, work: np.ndarray) -> bool:
         """Run simulations as this worker; see the function `simulate`."""
         rules = make_rules(self.features.size, komi)
-        memory, network = self.memories[worker], self._networks[worker]
-        return bool(simulate(work, self.scratch[worker], memory, self._settings, rules, network))
+        return bool(simulate(work, self.scratch[worker], self.memories[worker], self._settings, rules))
 
     def fused_table(self, table: Table | None = None) -> Table:
         """Return the value function as the table that other searches read (`rewriting.fuse`).

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from rlgo.base.checks import Key, Needs, name_of, needs
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import NO_NETWORK, SHIPPED_POLICIES
+from rlgo.base.resources import SHIPPED_POLICIES
 from rlgo.base.settings import Count, CountOr0, Learning, NonNegative, Policy, Probability, SeedNumber, Threads
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, find_weights, load_weights
@@ -31,7 +31,7 @@ from rlgo.search.td_search import Simulation, TdSearch
 from rlgo.search.two_phase import TwoPhase
 from train import settings
 from train.players.loading import loaded
-from train.players.networks import load_any_network, load_evaluator
+from train.players.networks import load_any_network
 from train.settings import Group, Section, Sizes, SizesOrNone, Windows
 
 
@@ -325,11 +325,6 @@ class Dyna2Keys(TdSearchKeys):
         Key("A weight file to write the long-term memory to after each game it learned from; empty: none."),
     ] = ""
 
-    network: Annotated[
-        settings.ShippedOrNone,
-        Key("An rlgo network as part of the long-term memory: a file, or the name of a shipped one."),
-    ] = NO_NETWORK
-
     def make_dyna2(self, size: int, seed: Seed) -> dyna2.Dyna2:
         """Make the Dyna-2 search, on its own or as a first phase."""
         return dyna2.Dyna2(
@@ -339,7 +334,6 @@ class Dyna2Keys(TdSearchKeys):
             long_learning=self.long_learning if self.long_learn else None,
             long_epsilon=self.long_epsilon,
             long_save=self.long_save or None,
-            network=None if self.network == NO_NETWORK else load_evaluator(self.network),
             seed=seed,
             name=self.name,
             **self._search(),

@@ -14,16 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from annotated_types import Ge, Le
 
-from mcts.leaves import (
-    CorrectedValue,
-    LearnedValue,
-    Mixture,
-    NetworkValue,
-    OutsideValue,
-    Playout,
-    ShortTermValue,
-    Value,
-)
+from mcts.leaves import CorrectedValue, LearnedValue, Mixture, NetworkValue, OutsideValue, Playout, Value
 from mcts.outside.onnx import Symmetries
 from mcts.player import TreeSearch
 from mcts.policies import Gumbel, Puct, confidences, has_policy
@@ -33,17 +24,7 @@ from mcts.settings import ALGORITHMS, Resources, Search, needs_weights
 from rlgo.base.checks import Choice, Key, Needs, name_of, needs
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import NO_NETWORK, SHIPPED_PATTERNS, nearest_size, shipped_calibration
-from rlgo.base.settings import (
-    DEFAULT_SIZE,
-    MAX_SIZE,
-    MIN_SIZE,
-    Count,
-    CountOr0,
-    NonNegative,
-    Positive,
-    Probability,
-    Threads,
-)
+from rlgo.base.settings import DEFAULT_SIZE, MAX_SIZE, MIN_SIZE, Count, NonNegative, Positive, Probability, Threads
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, shipped_weight_sizes
 from rlgo.moves.patterns import Patterns as LearnedPatterns
@@ -183,18 +164,6 @@ class LeafKeys(NamedTuple):
             needs=_OWN,
         ),
     ] = 0.5
-    short_alpha: Annotated[
-        NonNegative, Key("Step size of a short-term memory that corrects the network's V; 0: none.", needs=_OWN)
-    ] = 0.0
-    short_lambda: Annotated[
-        Probability, Key("Its lambda: 1 learns from outcomes, 0 from the network's values further down.", needs=_OWN)
-    ] = 1.0
-    short_plies: Annotated[CountOr0, Key("Plies of playouts that it learns from.", needs=_OWN)] = 0
-    short_sizes: Annotated[int, Ge(1), Le(3), Key("Its largest windows.", needs=_OWN)] = 2
-    short_policy: Annotated[NonNegative, Key("What it adds to log P of moves.", needs=_OWN)] = 0.0
-    short_depth: Annotated[
-        CountOr0, Key("Choose the move by alpha-beta over V to this depth; 0: by visits.", needs=_OWN)
-    ] = 0
     playouts: Annotated[
         bool, Key("Play each simulation to the end by the default policy; off: V where the tree ends is all.")
     ] = True
@@ -343,9 +312,7 @@ class TreeKeys(SimulationKeys):
     def _has_effect(self, search: Search) -> bool:
         """Return whether the policy or the value of a network is used."""
         uses_policy = has_policy(search.policy) or max(confidences(search.policy)) > 0
-        uses_value = isinstance(
-            getattr(search.leaf, "value", None), NetworkValue | CorrectedValue | ShortTermValue | OutsideValue
-        )
+        uses_value = isinstance(getattr(search.leaf, "value", None), NetworkValue | CorrectedValue | OutsideValue)
         return uses_value or (uses_policy and (is_own_network(self.network) or self._uses("policy")))
 
     def _stages(self) -> tuple[Stage, ...]:
@@ -376,16 +343,6 @@ class TreeKeys(SimulationKeys):
             needs_no_weights = self.leaf.network_value == 1 and self._heuristic not in _WITH_WEIGHTS
             corrected = CorrectedValue(self.leaf.leaf_tempo, self.leaf.network_value)
             value = NetworkValue() if needs_no_weights else corrected
-            if needs_no_weights and self.leaf.short_alpha > 0:
-                short = self.leaf
-                value = ShortTermValue(
-                    short.short_alpha,
-                    short.short_lambda,
-                    short.short_plies,
-                    short.short_sizes,
-                    short.short_policy,
-                    short.short_depth,
-                )
         if not self.leaf.playouts:
             return Value(value)
         return Mixture(share, value, self.leaf.leaf_fade, self.playout) if share else self.playout
