@@ -27,10 +27,10 @@ class Answer(NamedTuple):
     seki: frozenset[str]
 
 
-def read_answers() -> list[Answer]:
-    """Read the positions: kinds after a #, then blocks, a line of answers and a diagram each."""
+def read_answers(file: str) -> list[Answer]:
+    """Read positions: kinds after a #, then blocks, a line of answers and a diagram each."""
     found = []
-    for section in (Path(__file__).parent / "endings.txt").read_text().split("# ")[1:]:
+    for section in (Path(__file__).parent / file).read_text().split("# ")[1:]:
         kind, _, rest = section.partition("\n")
         for number, block in enumerate(rest.strip().split("\n\n"), 1):
             answers, *rows = block.split("\n")
@@ -52,7 +52,7 @@ def read_answers() -> list[Answer]:
     return found
 
 
-ANSWERS = read_answers()
+ANSWERS = read_answers("endings.txt")
 QUICK = [answer for answer in ANSWERS if answer.game.size == 7 and answer.name.endswith(" 1")]
 
 
