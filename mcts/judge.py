@@ -32,7 +32,8 @@ _GUIDED, _FREE = 0.3, 0.001  # scale of the network's policy with many moves lef
 _HOPE = 0.9  # part of the window that a sacrifice may gain
 _IDLE = 1.5 / (2 * _SPAN)  # with many moves left, one that gains no more than 1.5 points is not worth playing
 _NOTHING = 0.5 / (2 * _SPAN)  # less than any gain is worth
-_LOOKS = 1, 4  # times as many simulations, until it is clear whether there is hope
+_LOOKS = 1, 4  # times as many simulations: with more of them, a true hope grows and a false one shrinks
+_SHRINKS = 0.9  # part of the gain that is left
 _SWING = 4.5  # points that the first move gains, far from the end
 _ASKED = 3  # times that all must find so: one alone errs now and then in a finished position
 _UNSETTLED = 0.6  # share of the board that playouts leave open there
@@ -133,20 +134,17 @@ class Judge(Arbiter):
         """Return a sacrifice that gains, or PASS: at the end of the window, it costs little to try."""
         sign, game = 1 if game.to_play == BLACK else -1, _without_passes(game)
         game.komi = round(self._lead) + sign * _HOPE * _SPAN
-        search, simulations = self._free, self._free.simulations or 0
-        try:
-            for times in _LOOKS:
-                search.simulations = times * simulations
-                search.genmove(game)
-                best = search.candidates(game)[0]
-                gain = 0.5 + sign * (best.value - 0.5) - (1 - _HOPE) / 2
-                if gain < _IDLE or _repeats(game, best.line[:3]):
-                    break
-                if gain > 2 * _IDLE:
-                    return best.move
-            return PASS
-        finally:
+        search, simulations, before = self._free, self._free.simulations or 0, _IDLE
+        for times in _LOOKS:
+            search.simulations = times * simulations
+            search.genmove(game)
             search.simulations = simulations
+            best = search.candidates(game)[0]
+            gain = 0.5 + sign * (best.value - 0.5) - (1 - _HOPE) / 2
+            if gain < _SHRINKS * before or _repeats(game, best.line[:3]):
+                return PASS
+            before = gain
+        return best.move if gain > 2 * _IDLE else PASS
 
 
 def _searches(

@@ -27,7 +27,7 @@ MakeJudge = Callable[[int], Player | None]
 _DAME = 2  # points by which the games may differ: one neutral point, which whoever is first can take
 _LONG = 12  # moves by the board's size, in which a finished game is played on to its end
 _SETTLED = 0.9  # ownership by playouts, where a game is far from over
-_EFFORT, _FEW = 4, 2  # times as many simulations where the games differ, with so few moves left by the board's size
+_EFFORT, _FEW = 2, 4  # times as many simulations where the games differ, with so few moves left by the board's size
 _EYE = 1  # point of its own that a chain in seki may have beside it
 
 
@@ -161,11 +161,11 @@ def _by_playing_on(game: Game, chains: list[list[int]], player: Player) -> Endin
     """Return the end of a game that is played on, once with either side first."""
     ends = []
     for first in (BLACK, WHITE):
-        end, passes = _play_on(game, first, player)
+        end = _play_on(game, first, player)
         if not end.is_over():
             return _by_playouts(game)
         ends.append(end)
-        if first == BLACK and passes:  # then White has begun already
+        if first == BLACK and end.board.hash == _filled(game, WHITE).board.hash:  # both passed at once
             ends.append(end)
             break
     return _compare(game, chains, ends)
@@ -211,23 +211,18 @@ def _is_in_seki(chain: list[int], end: Game) -> bool:
     return own <= _EYE and any(owned[q] == EMPTY for q in around)
 
 
-def _play_on(game: Game, first: int, player: Player) -> tuple[Game, bool]:
-    """Let a player play on for both sides, `first` first, until both pass or it gets long.
-
-    Returns the last position, and whether `first` passed at once.
-    """
+def _play_on(game: Game, first: int, player: Player) -> Game:
+    """Let a player play on for both sides, `first` first, until both pass or it gets long; return the last position."""
     player.new_game()
     position = _filled(game, first)
-    passes = False
-    for n in range(_LONG * game.size):
+    for _ in range(_LONG * game.size):
         if position.is_over():
             break
         p = player.genmove(position)
         position.play(PASS if p == RESIGN else p)
-        passes = passes or (n == 0 and p in (PASS, RESIGN))
         if p != PASS and (filled := _filled(position, position.to_play)).board.hash != position.board.hash:
             position = filled
-    return position, passes
+    return position
 
 
 def _filled(game: Game, to_play: int) -> Game:
