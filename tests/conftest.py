@@ -40,7 +40,6 @@ MORE = {
     "mcts/policies/test_gumbel.py": "JAX, and mctx",
     "mcts/priors/test_pattern_prior.py": "searches with patterns",
     "mcts/test_judge.py::test_all_positions": "searches to the end of games",
-    "mcts/test_judge.py::test_held_out_positions": "the same, on larger boards, too",
     "rlgo/learning/test_balancing.py": "learned default policies",
     "rlgo/learning/test_fast_games.py": "games in compiled code, by two players",
     "rlgo/features/test_other_windows.py": "kernels of irregular windows, each used once",
