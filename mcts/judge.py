@@ -31,6 +31,9 @@ _TRIES = 6  # windows for a move, and moves that turn out to repeat a position
 _GUIDED, _FREE = 0.3, 0.001  # scale of the network's policy with many moves left, and with few
 _HOPE = 0.9  # part of the window that a sacrifice may gain
 _IDLE = 1.5 / (2 * _SPAN)  # with many moves left, one that gains no more than 1.5 points is not worth playing
+_NOTHING = 0.5 / (2 * _SPAN)  # less than any gain is worth
+_LOOKS = 1, 4  # times as many simulations: with more of them, a true hope grows and a false one shrinks
+_SHRINKS = 0.9  # part of the gain that is left
 _SWING = 4.5  # points that the first move gains, far from the end
 _ASKED = 3  # times that all must find so: one alone errs now and then in a finished position
 _UNSETTLED = 0.6  # share of the board that playouts leave open there
@@ -68,7 +71,7 @@ class Judge(Arbiter):
     def new_game(self) -> None:
         """Expect nothing of the next position, and draw the same random numbers as for every other one."""
         self._expected: int | None = None  # Black's points minus White's at the end
-        self._guided, self._free = self._make()
+        self._guided, self._free = self._make(self.effort)
 
     def is_far_from_over(self, game: Game) -> bool:
         """Return whether many moves are left, and playouts leave most points open or the first move gains much."""
@@ -103,7 +106,7 @@ class Judge(Arbiter):
 
     def _search(self, search: TreeSearch, game: Game) -> int:
         """Search until the value is inside the window."""
-        expected, game = self._expected or 0, _without_passes(game)
+        expected, ends_by_pass, game = self._expected or 0, game.last_move == PASS, _without_passes(game)
         many = len(game.sensible_moves()) > game.size
         for _ in range(_TRIES):
             game.komi = float(expected)
@@ -119,21 +122,34 @@ class Judge(Arbiter):
             expected += shift
         self._expected = expected
         best, sign = found[0].value, 1 if game.to_play == BLACK else -1
-        as_it_stands = 0.5 + (int(area_score(game.board)) - expected) / (2 * _SPAN)  # the opponent may pass, too
-        passes = [min(sign * c.value, sign * as_it_stands) for c in found if c.move == PASS and c.visits >= _ENOUGH]
-        return PASS if many and passes and sign * best - passes[0] <= _IDLE else move
+        as_it_stands = sign * (0.5 + (int(area_score(game.board)) - expected) / (2 * _SPAN))
+        passes = [min(sign * c.value, as_it_stands) for c in found if c.move == PASS and c.visits >= _ENOUGH]
+        if ends_by_pass:
+            passes = [as_it_stands]
+        elif not many:
+            passes = []  # the opponent may pass, too, or not
+        return PASS if passes and sign * best - passes[0] <= (_IDLE if many else _NOTHING) else move
 
     def _hope(self, game: Game) -> int:
         """Return a sacrifice that gains, or PASS: at the end of the window, it costs little to try."""
         sign, game = 1 if game.to_play == BLACK else -1, _without_passes(game)
-        game.komi = float((self._expected or 0) + sign * _HOPE * _SPAN)
-        self._free.genmove(game)
-        best = self._free.candidates(game)[0]
-        gain = 0.5 + sign * (best.value - 0.5) - (1 - _HOPE) / 2
-        return best.move if gain > 2 * _IDLE and not _repeats(game, best.line[:3]) else PASS
+        game.komi = round(self._lead) + sign * _HOPE * _SPAN
+        search, simulations, before = self._free, self._free.simulations or 0, _IDLE
+        for times in _LOOKS:
+            search.simulations = times * simulations
+            search.genmove(game)
+            search.simulations = simulations
+            best = search.candidates(game)[0]
+            gain = 0.5 + sign * (best.value - 0.5) - (1 - _HOPE) / 2
+            if gain < _SHRINKS * before or _repeats(game, best.line[:3]):
+                return PASS
+            before = gain
+        return best.move if gain > 2 * _IDLE else PASS
 
 
-def _searches(size: int, network: ConvNetwork, simulations: int, seed: Seed) -> tuple[TreeSearch, TreeSearch]:
+def _searches(
+    size: int, network: ConvNetwork, simulations: int, seed: Seed, effort: int
+) -> tuple[TreeSearch, TreeSearch]:
     """Make the search for positions with many moves left, and that for others."""
 
     def search(scale: float, n: int) -> TreeSearch:
@@ -143,6 +159,7 @@ def _searches(size: int, network: ConvNetwork, simulations: int, seed: Seed) -> 
             Score(_SPAN),
             passes=True,
         )
+        n *= effort
         resources, policy = Resources(reuse=False, memory_mb=32.0), DefaultPolicy(mercy=False)
         return TreeSearch(size, composed, n, resources=resources, default_policy=policy, evaluator=network, seed=seed)
 

@@ -25,8 +25,9 @@ from rlgo.play.player import RESIGN, Player, moves_to_try, won_by
 MakeJudge = Callable[[int], Player | None]
 
 _DAME = 2  # points by which the games may differ: one neutral point, which whoever is first can take
-_LONG = 6  # moves by the board's size, in which a finished game is played on to its end
+_LONG = 12  # moves by the board's size, in which a finished game is played on to its end
 _SETTLED = 0.9  # ownership by playouts, where a game is far from over
+_EFFORT, _FEW = 2, 4  # times as many simulations where the games differ, with so few moves left by the board's size
 _EYE = 1  # point of its own that a chain in seki may have beside it
 
 
@@ -114,7 +115,9 @@ def count(game: Game, dead: Iterable[int] = ()) -> Ending:
 
 
 class Arbiter(Player):
-    """A player for `decide` that sees at once if a game is far from over."""
+    """A player for `decide` that sees at once if a game is far from over, and can search longer."""
+
+    effort = 1  # times as many simulations, from `new_game` on
 
     def is_far_from_over(self, game: Game) -> bool:
         """Return whether moves of a position are worth so much that nobody would pass."""
@@ -143,13 +146,26 @@ def decide(game: Game, player: Player | None = None) -> Ending:
         return Ending(game, [c for c in chains if owned.get(c[0], color[c[0]]) != color[c[0]]], [], [])
     if isinstance(player, Arbiter) and player.is_far_from_over(_filled(game, BLACK)):
         return _by_playouts(game)
+    ending = _by_playing_on(game, chains, player)
+    is_small = len(_filled(game, BLACK).sensible_moves()) <= _FEW * game.size
+    if not ending.unfinished or not is_small or not isinstance(player, Arbiter):
+        return ending
+    player.effort = _EFFORT
+    try:
+        return _by_playing_on(game, chains, player)
+    finally:
+        player.effort = 1
+
+
+def _by_playing_on(game: Game, chains: list[list[int]], player: Player) -> Ending:
+    """Return the end of a game that is played on, once with either side first."""
     ends = []
     for first in (BLACK, WHITE):
-        end, passes = _play_on(game, first, player)
+        end = _play_on(game, first, player)
         if not end.is_over():
             return _by_playouts(game)
         ends.append(end)
-        if first == BLACK and passes:  # then White has begun already
+        if first == BLACK and end.board.hash == _filled(game, WHITE).board.hash:  # both passed at once
             ends.append(end)
             break
     return _compare(game, chains, ends)
@@ -195,23 +211,18 @@ def _is_in_seki(chain: list[int], end: Game) -> bool:
     return own <= _EYE and any(owned[q] == EMPTY for q in around)
 
 
-def _play_on(game: Game, first: int, player: Player) -> tuple[Game, bool]:
-    """Let a player play on for both sides, `first` first, until both pass or it gets long.
-
-    Returns the last position, and whether `first` passed at once.
-    """
+def _play_on(game: Game, first: int, player: Player) -> Game:
+    """Let a player play on for both sides, `first` first, until both pass or it gets long; return the last position."""
     player.new_game()
     position = _filled(game, first)
-    passes = False
-    for n in range(_LONG * game.size):
+    for _ in range(_LONG * game.size):
         if position.is_over():
             break
         p = player.genmove(position)
         position.play(PASS if p == RESIGN else p)
-        passes = passes or (n == 0 and p in (PASS, RESIGN))
         if p != PASS and (filled := _filled(position, position.to_play)).board.hash != position.board.hash:
             position = filled
-    return position, passes
+    return position
 
 
 def _filled(game: Game, to_play: int) -> Game:
