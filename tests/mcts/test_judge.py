@@ -109,7 +109,13 @@ def wrong_ones(answers: list[Answer]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("answers", "most"), [(ANSWERS, 2), (HELD_OUT, 5)], ids=["known", "held out"])
+@pytest.mark.parametrize(
+    ("answers", "most"),
+    [
+        pytest.param(ANSWERS, 2, id="known"),
+        pytest.param(HELD_OUT, 5, id="held_out", marks=pytest.mark.thorough),  # four minutes, up to 19x19
+    ],
+)
 def test_all_positions(answers: list[Answer], most: int) -> None:
     """A few may be wrong: which, depends on random numbers, and on how a machine rounds."""
     wrong = wrong_ones(answers)
