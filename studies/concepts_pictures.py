@@ -211,8 +211,7 @@ def draw_prior(game: rlgo.Game, weights: rlgo.Weights) -> None:
     for ax, settings, name in zip(axes[1:], (ALGORITHMS["mc_rave"], with_prior), ("no prior", "M = 50"), strict=True):
         search = TreeSearch(9, settings, simulations=300, weights=weights, seed=1)
         search.genmove(game)
-        visits = search.analyses()["visits"]
-        visits[visits < 0.005] = np.nan
+        visits = shares(search.analyses()["visits"])
         draw_board(ax, COLORS, f"% of 300 simulations, {name}", visits, -0.4, 0.4)
     save(figure, "prior")
 
@@ -253,8 +252,7 @@ def draw_network(game: rlgo.Game) -> None:
     says = rlgo.load_network("9x9")(rlgo.Positions.of(game))
     legal, logits = rlgo.Positions.of(game).legal()[0], says["logits"][0].astype(float)
     policy = np.where(legal, np.exp(logits - logits[legal].max()), 0.0)
-    policy = (policy / policy.sum())[:-1].reshape(9, 9)
-    policy[policy < 0.005] = np.nan
+    policy = shares((policy / policy.sum())[:-1].reshape(9, 9))
     right.suptitle(f"what it says: value {says['value'][0]:.0%}, score {says['score'][0]:+.1f}", fontsize=10)
     policy_ax, owner_ax = right.subplots(1, 2)
     draw_board(policy_ax, COLORS, "policy P, in %", policy, -0.4, 0.4)

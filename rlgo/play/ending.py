@@ -144,11 +144,13 @@ def decide(game: Game, player: Player | None = None) -> Ending:
     if player is None:
         owned = {p: side for side, region in unconditional(game.board)[1] for p in region.points}
         return Ending(game, [c for c in chains if owned.get(c[0], color[c[0]]) != color[c[0]]], [], [])
-    if isinstance(player, Arbiter) and player.is_far_from_over(_filled(game, BLACK)):
+    if not isinstance(player, Arbiter):
+        return _by_playing_on(game, chains, player)
+    filled = _filled(game, BLACK)
+    if player.is_far_from_over(filled):
         return _by_playouts(game)
     ending = _by_playing_on(game, chains, player)
-    is_small = len(_filled(game, BLACK).sensible_moves()) <= _FEW * game.size
-    if not ending.unfinished or not is_small or not isinstance(player, Arbiter):
+    if not ending.unfinished or len(filled.sensible_moves()) > _FEW * game.size:
         return ending
     player.effort = _EFFORT
     try:
