@@ -247,7 +247,7 @@ class TreeSearch(Player):
         """Forget the trees and the last result."""
         self.root.forget()
         self.result: TreeResult | None = None
-        self._searched: Positions | None = None  # the root, until somebody asks what the network says about it
+        self._searched: Game | None = None  # at the root, until somebody asks what the network says about it
         self._answer: Mapping[str, np.ndarray] = {}
         if self.prior_search is not None:
             self.prior_search.new_game()
@@ -378,15 +378,16 @@ class TreeSearch(Player):
 
     def policy_target(self, game: Game) -> dict[int, int]:
         """Return what a policy should learn from the last search, move by move, without what only noise explains."""
-        visits = super().policy_target(game)
-        if visits and self._halves and self.root.is_at(game):  # not where it passes without a search
+        if self.was_quick or not self.root.is_at(game):  # quick, or a pass without a search
+            return super().policy_target(game)
+        if self._halves:
             return target_of(self.settings.policy, self.root.board.to_play, self.trees[0])
-        if not visits or not self._noise_share:
-            return visits
+        if not self._noise_share:
+            return super().policy_target(game)
         result = self._read_result(0)
         q = result.q if self.root.board.to_play == BLACK else 1.0 - result.q
         pruned = pruned_visits(result.visits, q, result.prior, self.settings.policy.c)
-        return {move: n for move, n in zip(result.moves.tolist(), pruned.tolist(), strict=True) if move in visits}
+        return dict(zip(result.moves[result.visits > 0].tolist(), pruned[result.visits > 0].tolist(), strict=True))
 
     def statistics(self, game: Game) -> SearchStatistics | None:
         """Return the statistics of the root's moves; it may be called during a search. See `statistics.py`."""
@@ -468,8 +469,9 @@ class TreeSearch(Player):
     def evaluation(self) -> Mapping[str, np.ndarray]:
         """What the evaluator said about the root of the last search, by name; see `TreeSearch`."""
         if self._network is not None:
-            positions, self._searched = self._searched, None
-            if positions is not None:
+            game, self._searched = self._searched, None
+            if game is not None:
+                positions = Positions.of(game, self._network.history)
                 answer = {name: array[0] for name, array in self._network(positions).items()}
                 policy = softmax(np.where(positions.legal()[0], answer["logits"], -np.inf))
                 self._answer = {**answer, "policy": policy}
@@ -525,7 +527,7 @@ class TreeSearch(Player):
         if self.prior_search is not None:
             self._search_prior(self.prior_search, game, budget, is_move)
         if self._network is not None:
-            self._searched = Positions.of(game, self._network.history)
+            self._searched = game.copy()
         self.set_root(game, moves, budget.ends)
         if self._halves:
             actions, planned = int(self.trees[0].n_edges[0]), budget.left() or 0
@@ -607,7 +609,7 @@ class TreeSearch(Player):
         """Whether the most visited move stays the most visited one, whatever the simulations that are left do."""
         if isinstance(self.settings.policy, Flat | Gumbel) or self.settings.move_temperature:
             return False
-        n = np.sort(self.threads.root_edges().n)
+        n = np.sort(self.threads.root_edges()["n"])
         # Virtual losses of simulations that run or wait are visits that may never be made.
         under_way = self.composition.virtual_loss * self.threads.under_way()
         return len(n) > 1 and int(n[-1]) - int(n[-2]) > left + under_way

@@ -60,26 +60,26 @@ def read_result(
 
     Parameters
     ----------
-    root : the root's edges, added up over all trees (`threads.SearchThreads.root_edges`)
+    root : the root's edges, see `threads.SearchThreads.root_edges`
     trees, search : the trees, and what the search is composed of
     color : the colour to play
     simulations : the number of simulations run
     scores : float64[m], which decide between actions with equal visits; by default, N~
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        q, q_amaf = root.w / root.n, root.w_amaf / root.n_amaf
+        q, q_amaf = root["w"] / root["n"], root["w_amaf"] / root["n_amaf"]
     if isinstance(search.policy, Flat):
         order = np.argsort(-q if color == BLACK else q, kind="stable")  # NaN comes last
     else:
-        order = np.lexsort((-root.n_amaf if scores is None else -scores, -root.n))
-    moves = root.move[order]
+        order = np.lexsort((-root["n_amaf"] if scores is None else -scores, -root["n"]))
+    moves = root["move"][order]
     return TreeResult(
         moves=moves,
-        visits=root.n[order] - prior_visits(trees, search.prior_n),
+        visits=root["n"][order] - prior_visits(trees, search.prior_n),
         q=q[order],
         q_amaf=q_amaf[order],
-        n_amaf=root.n_amaf[order],
-        prior=root.prior[order],
+        n_amaf=root["n_amaf"][order],
+        prior=root["prior"][order],
         line=np.array(principal_variations(trees[0], moves[:1].tolist(), search.prior_n)[0][0]),
         simulations=simulations,
         nodes=sum(nodes_in(tree) for tree in trees),

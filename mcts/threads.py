@@ -226,10 +226,10 @@ class SearchThreads:
             self.batches.clear()
 
     def root_edges(self) -> Any:
-        """Return the root's edges as `tree.edges_of` does, summed over all trees."""
-        first, *others = (edges_of(tree, 0) for tree in self.trees)
+        """Return the root's edges, summed over all trees: an array with the fields of `tree.edges_of`."""
+        first, *others = (edges_of(tree, 0).view(np.ndarray) for tree in self.trees)
         for other in others:
-            order = np.argsort(other.move)[np.searchsorted(np.sort(other.move), first.move)]
+            order = np.argsort(other["move"])[np.searchsorted(np.sort(other["move"]), first["move"])]
             for name in ("n", "w", "n_amaf", "w_amaf"):
                 first[name] += other[name][order]
         return first

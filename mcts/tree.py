@@ -29,6 +29,8 @@ _COUNT_BITS = 28
 _COUNT_MASK = (1 << _COUNT_BITS) - 1
 OUTCOME_UNITS = 256
 PRIOR_UNITS = 65_535
+_EDGES = np.dtype("i8,i8,i8,f8,i8,f8,f8")  # of `edges_of`
+_EDGES.names = "move", "child", "n", "w", "n_amaf", "w_amaf", "prior"
 # The sum has 35 bits. Searches end at this many visits, which leaves room for running threads and for priors.
 MOST_VISITS = (1 << 27) - (1 << 20)
 _BLOCK = np.dtype(np.uint16)  # by which edges are moved, whatever their type: it divides all of them
@@ -131,17 +133,11 @@ def edges_of(tree: Tree, node: int) -> Any:
     here = slice(start, start + int(tree.n_edges[node]))
     mc = tree.mc_statistic[here]
     amaf = np.zeros_like(mc) if tree.amaf_statistic is None else tree.amaf_statistic[here]
-    names: Any = "move,child,n,w,n_amaf,w_amaf,prior"
-    columns: list[Any] = [
-        tree.move[here].astype(np.int64),
-        tree.child[here].astype(np.int64),
-        mc & _COUNT_MASK,
-        (mc >> _COUNT_BITS) / OUTCOME_UNITS,
-        amaf & _COUNT_MASK,
-        (amaf >> _COUNT_BITS) / OUTCOME_UNITS,
-        tree.prior[here] / PRIOR_UNITS,
-    ]
-    return np.rec.fromarrays(columns, names=names)
+    table = np.empty(len(mc), _EDGES)
+    table["move"], table["child"], table["prior"] = tree.move[here], tree.child[here], tree.prior[here] / PRIOR_UNITS
+    table["n"], table["w"] = mc & _COUNT_MASK, (mc >> _COUNT_BITS) / OUTCOME_UNITS
+    table["n_amaf"], table["w_amaf"] = amaf & _COUNT_MASK, (amaf >> _COUNT_BITS) / OUTCOME_UNITS
+    return table.view(np.recarray)
 
 
 # ---------------------------------------------------------------------------------------------

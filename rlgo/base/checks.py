@@ -295,6 +295,7 @@ def choices_of(kind: Any) -> list[str]:
     return [*codes_of(kind), *(word for part in _parts(bare) if part is not bare for word in choices_of(part))]
 
 
+@functools.cache
 def types_of(kind: Any) -> set[type]:
     """List the types of the values that may be written for a type."""
     bare, notes = split(kind)
