@@ -37,8 +37,6 @@ TableBits = Annotated[int, Ge(4), Le(28)]
 WON_LOGIT = 1e6  # far above any logit
 _WIDTH = 1e-9  # width of a null window: less than the grid of a fused table's weights, unless all are below 2^-11
 _EXACT, _LOWER, _UPPER = 1, 2, 3
-_NULL = -1  # the null move, which a node tries before its moves 0, 1, ...
-_NULL_DEPTH = 3  # plies that a null move takes off the depth
 # Plies that a late move takes off the depth: even, so that the same colour makes the last move before the leaf.
 _REDUCTION = 2
 _EARLY = 3  # number of first moves of a node that are never reduced
@@ -61,9 +59,6 @@ class AlphaBetaOptions(NamedTuple):
             "history heuristic)."
         ),
     ] = True
-    null_move: Annotated[
-        bool, Key("Null moves: cut off where even a pass is too good. They may change the result where a pass is best.")
-    ] = False
     reductions: Annotated[
         bool,
         Key(
@@ -102,11 +97,11 @@ def state_dtype(size: int) -> np.dtype:
     history[2, P] : by colour and point, the squared depths at which a move cut
     killers[D, 2] : by ply, the last two moves that cut
     moves[D, N], order[D, N] : moves of the node at each ply, and their priorities
-    n[D], i[D] : number of moves, and the index of the current one, from 0 or from `_NULL`
+    n[D], i[D] : number of moves, and the index of the current one
     depth[D], alpha[D], beta[D], start[D] : remaining depth, the current window, and the initial alpha
     reduction[D] : plies taken off the depth of the move being searched
     high[D] : upper end of the window of the move being searched
-    best[D], best_move[D], after_null[D], key[D] : by ply
+    best[D], best_move[D], key[D] : by ply
     line[D, D], length[D] : by ply, the best line found from there on
     values[N] : values of the root moves searched so far
     """
@@ -119,7 +114,7 @@ def state_dtype(size: int) -> np.dtype:
         ("key", np.uint64, (d,)),
         ("values", np.float64, (area,)),
         *[(name, np.float64, (d,)) for name in ("alpha", "beta", "start", "high", "best")],
-        *[(name, np.int32, (d,)) for name in ("n", "i", "depth", "reduction", "best_move", "after_null", "length")],
+        *[(name, np.int32, (d,)) for name in ("n", "i", "depth", "reduction", "best_move", "length")],
         ("order", np.float32, (d, area)),
         ("moves", np.uint16, (d, area)),
         ("line", np.uint16, (d, d)),
@@ -184,7 +179,6 @@ def begin_root(moves, depth, s):
     s.n[0] = len(moves)
     s.depth[0] = depth
     s.reduction[0] = 0
-    s.after_null[0] = 1  # never pass at the root
     s.alpha[0] = s.start[0] = -np.inf
     s.beta[0] = s.high[0] = np.inf
     s.best[0] = -np.inf
@@ -202,18 +196,15 @@ def _descend(search):
     """Play the next move of the node at s.ply, and go to its child."""
     s, boards, shapes = search.state, search.boards, search.shapes
     ply = s.ply
-    is_null = s.i[ply] == _NULL
-    p = PASS if is_null else np.int64(s.moves[ply, s.i[ply]])
     b, sh = boards[ply + 1], shapes[ply + 1]
     copy_record(boards[ply], b)
     copy_record(shapes[ply], sh)
-    play(b, p, search.rules.zobrist)
+    play(b, np.int64(s.moves[ply, s.i[ply]]), search.rules.zobrist)
     update(b, sh, search.table)
     child = ply + 1
-    s.depth[child] = s.depth[ply] - (_NULL_DEPTH if is_null else 1 + s.reduction[ply])
-    s.after_null[child] = is_null
+    s.depth[child] = s.depth[ply] - 1 - s.reduction[ply]
     s.alpha[child] = s.start[child] = -s.high[ply]
-    s.beta[child] = -(s.beta[ply] - _WIDTH if is_null else s.alpha[ply])
+    s.beta[child] = -s.alpha[ply]
     s.ply = child
 
 
@@ -249,13 +240,8 @@ def _enter(search):
     s.best[ply] = -np.inf
     s.best_move[ply] = PASS
     _list_moves(search, first)
-    # The null move comes first: if a pass, searched less deeply, still reaches beta, it cuts like a move.
-    beta = s.beta[ply]
-    may_pass = depth > _NULL_DEPTH and s.after_null[ply] == 0 and b.n_passes == 0 and sign * sh.x[0] >= beta
-    s.i[ply] = _NULL
-    s.high[ply] = beta
-    if not (search.options.null_move and may_pass):
-        _choose_next(ply, s, search.options)
+    s.i[ply] = -1
+    _choose_next(ply, s, search.options)
     return False, 0.0
 
 
@@ -289,11 +275,6 @@ def _take(search, value):
     s.ply -= 1
     ply = s.ply
     i = s.i[ply]
-    if i == _NULL:
-        if value >= s.beta[ply]:
-            return True, value
-        _choose_next(ply, s, options)
-        return False, 0.0
     if value > s.alpha[ply] and s.reduction[ply] > 0:
         s.reduction[ply] = 0  # a shallower search finds it as good as the best: search to full depth
         return False, 0.0

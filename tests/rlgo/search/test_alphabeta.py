@@ -285,34 +285,3 @@ def test_no_move_that_superko_forbids(depth):
     game.play(from_vertex("D5", 5))
     assert game.is_legal(forbidden)
     assert AlphaBetaSearch(5).search(game, table, Budget(depth=depth)).move == forbidden
-
-
-# Black captures four stones at B2; White, to play, would save them there.
-CAPTURE = """
-    . . . . .
-    . X X X .
-    X O O O X
-    X . O X .
-    . X . . .
-"""
-
-
-def test_captures_are_found_with_null_moves():
-    nodes = []
-    for null_move in (False, True):
-        table, options = stones_table(STONES, {}, 1.0), AlphaBetaOptions(null_move=null_move)
-        found = AlphaBetaSearch(5, options, seed=1).search(from_diagram(CAPTURE, komi=0.5), table, Budget(depth=5))
-        nodes.append(found.nodes)
-        assert found.move in {from_vertex("B2", 5), from_vertex("C1", 5)}
-        assert found.depth == 5
-    assert nodes[0] != nodes[1]
-
-
-@pytest.mark.boundscheck
-def test_null_moves_lead_to_legal_moves():
-    search = AlphaBetaSearch(5, AlphaBetaOptions(null_move=True), seed=1)
-    for i in range(60):
-        game = random_game(5, i, 10 + i)
-        found = search.search(game, FUSED[i % 3], Budget(depth=5))
-        assert game.is_legal(found.move)
-        assert found.move == PASS or found.move in game.sensible_moves()
