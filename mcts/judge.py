@@ -17,6 +17,7 @@ from mcts.policies import Puct
 from mcts.priors import Handcrafted, Network, sum_of
 from mcts.priors.stages import Stage
 from mcts.settings import Resources, Search
+from rlgo.base.budget import Budget
 from rlgo.go.board import BLACK, PASS, WHITE, area_score
 from rlgo.go.game import Game
 from rlgo.moves.rollout import DefaultPolicy
@@ -134,12 +135,10 @@ class Judge(Arbiter):
         """Return a sacrifice that gains, or PASS: at the end of the window, it costs little to try."""
         sign, game = 1 if game.to_play == BLACK else -1, _without_passes(game)
         game.komi = round(self._lead) + sign * _HOPE * _SPAN
-        search, simulations, before = self._free, self._free.simulations or 0, _IDLE
+        before = _IDLE
         for times in _LOOKS:
-            search.simulations = times * simulations
-            search.genmove(game)
-            search.simulations = simulations
-            best = search.candidates(game)[0]
+            self._free.search(game, Budget(times * (self._free.simulations or 0)))
+            best = self._free.candidates(game)[0]
             gain = 0.5 + sign * (best.value - 0.5) - (1 - _HOPE) / 2
             if gain < _SHRINKS * before or _repeats(game, best.line[:3]):
                 return PASS
