@@ -34,7 +34,7 @@ RESULTS, PICTURE = ROOT / "results" / "network" / "self_play.json", ROOT / "docs
 ALONE = "network_after=1,playouts=off,calibration=none,memory_mb=16"  # the network alone, from the first visit on
 SEARCHES = {
     **{
-        f"Gumbel, n = {n}, m = {m}": f"rlgo,root=gumbel,sims={n},considered={m},{ALONE}"
+        f"Gumbel, n = {n}, m = {m}": f"rlgo,root=gumbel,sims={n},considered={m},target_scale=1,{ALONE}"
         for n, m in ((8, 4), (16, 4), (32, 8), (64, 8))
     },
     "PUCT, n = 160, quick 20": f"rlgo,sims=160,quick=20,noise=0.25,move_temperature=1,temperature_plies=16,{ALONE}",
