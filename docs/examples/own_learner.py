@@ -10,7 +10,7 @@ import optax
 
 import rlgo
 
-KINDS, CHANNELS, EPOCHS, BATCH, ALPHA = ["stones", "ones", "liberties", "ko", "komi"], 32, 8, 128, 2e-3
+KINDS, CHANNELS, EPOCHS = ["stones", "ones", "liberties", "ko", "recent_moves", "komi"], 32, 8
 
 
 def weights_beside(file: Path) -> dict:
@@ -18,14 +18,14 @@ def weights_beside(file: Path) -> dict:
     if (stored := file.with_name("weights.npz")).is_file():
         return dict(np.load(stored))
     n, c, rng = len(rlgo.plane_names(KINDS)), CHANNELS, np.random.default_rng(1)
-    shapes = {"c0": (c, n, 3, 3), "c1": (c, c, 3, 3), "c2": (c, c, 3, 3), "point": (c,), "pass": (c,), "win": (c,)}
+    shapes = {f"c{i}": (c, k, 3, 3) for i, k in enumerate([n, c, c, c])} | dict.fromkeys(["point", "pass", "win"], (c,))
     return {name: rng.normal(0, np.prod(s[1:]) ** -0.5 / 2, s).astype(np.float32) for name, s in shapes.items()}
 
 
 @jax.jit
 def forward(w: dict, x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return the logits of moves [n, N + 1], and of a win of the side to play [n]."""
-    for name in ("c0", "c1", "c2"):
+    for name in ("c0", "c1", "c2", "c3"):
         x = jax.nn.relu(jax.lax.conv(x, w[name], (1, 1), "SAME"))
     mean, points = x.mean(axis=(2, 3)), jnp.einsum("ncij,c->nij", x, w["point"]).reshape(len(x), -1)
     return jnp.concatenate([points, (mean @ w["pass"])[:, None]], axis=1), mean @ w["win"]
@@ -48,9 +48,9 @@ def loss(w: dict, planes: jax.Array, policy: jax.Array, chance: jax.Array) -> ja
 
 def learn(folders: list[Path], previous: str, out: Path) -> str:
     """Learn on from games; return an evaluator: a copy of this program, with the weights beside it."""
-    w, data = weights_beside(Path(previous.rpartition(":")[0])), rlgo.read_games(folders, KINDS)
-    rule, state, gradient = optax.adam(ALPHA), optax.adam(ALPHA).init(w), jax.jit(jax.grad(loss))
-    for batch in (batch for epoch in range(EPOCHS) for batch in data.batches(BATCH, epoch=epoch)):
+    w, data = weights_beside(Path(previous.rpartition(":")[0] or __file__)), rlgo.read_games(folders, KINDS)
+    rule, state, gradient = optax.adam(2e-3), optax.adam(2e-3).init(w), jax.jit(jax.grad(loss))
+    for batch in (batch for epoch in range(EPOCHS) for batch in data.batches(128, epoch=epoch)):
         changes, state = rule.update(gradient(w, batch.planes, batch.policy, batch.z), state)
         w = optax.apply_updates(w, changes)
     np.savez(out / "weights.npz", **w)
