@@ -72,7 +72,7 @@ from rlgo.go.game import Game
 from rlgo.go.positions import Positions, places_of
 from rlgo.go.rules import make_rules, n_points
 from rlgo.moves.patterns import Patterns
-from rlgo.moves.rollout import DefaultPolicy, check_default, is_hopeless, step_rollout
+from rlgo.moves.rollout import DefaultPolicy, is_hopeless, step_rollout
 from rlgo.network.conv_network import ConvNetwork
 from rlgo.network.inference import evaluate_board
 from rlgo.play.player import RESIGN, Candidate, Player, SearchStatistics, Seed, check_size, moves_to_try, won_by
@@ -163,7 +163,6 @@ class TreeSearch(Player):
         self.simulations, self.seconds = check_budget(simulations, seconds)
         self.resources = resources = check("resources", resources, Resources)
         self.default_policy = check("default_policy", default_policy, DefaultPolicy)
-        check_default(self.default_policy)
         self.resign = check("resign", resign, Probability)
         self.name = name or next(
             (known for known, one in ALGORITHMS.items() if repr(one) == repr(settings)), "tree search"
@@ -411,7 +410,6 @@ class TreeSearch(Player):
         """
         knows = with_others(self._capacity or 0) + " with patterns" * (self.models.patterns is not None)
         knows += " with a network" * (self._network is not None)
-        knows += " with a softmax policy" * (self.default_policy.softmax is not None)
         if self.prior_search is not None:  # first, since its values may include liberties
             self.prior_search.warm_up()
             self._take_values(self.prior_search.value_weights().table(is_fused=True))

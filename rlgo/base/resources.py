@@ -92,7 +92,6 @@ class Shipped(NamedTuple):
 SHIPPED_WEIGHTS = Shipped(Path("checkpoints"), "*x*-*.npz", "weight file", "weights")
 SHIPPED_PATTERNS = Shipped(Path("checkpoints/patterns"), "*x*.npz", "pattern file", "patterns")
 SHIPPED_NETWORKS = Shipped(Path("checkpoints/networks"), "*.npz", "network file", "networks")
-SHIPPED_POLICIES = Shipped(Path("checkpoints/playouts"), "*.npz", "file of a softmax policy", "policies")
 NO_NETWORK = "none"  # in specs, in place of the name of a network
 
 

@@ -1,20 +1,19 @@
 """Default policies, which play simulations to the end.
 
-Start reading at `playout`, then `mogo_move`. The learned policy is in `softmax_policy.py`. MoGo's is from Gelly, Wang,
-Munos & Teytaud 2006, "Modification of UCT with patterns in Monte-Carlo Go". It answers the opponent's last stone by the
-first of these rules that applies: save own stones just put into atari; play a pattern on one of the eight points
-around that stone; capture anything; play a uniformly random move.
+Start reading at `playout`, then `mogo_move`. MoGo's policy is from Gelly, Wang, Munos & Teytaud 2006, "Modification of
+UCT with patterns in Monte-Carlo Go". It answers the opponent's last stone by the first of these rules that applies:
+save own stones just put into atari; play a pattern on one of the eight points around that stone; capture anything; play
+a uniformly random move.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from rlgo.base.checks import Choice, Key, Needs, check
-from rlgo.base.errors import RlgoError
+from rlgo.base.checks import Choice, Key, Needs
 from rlgo.base.ram import on_own_cache_lines
 from rlgo.compiler.jit import copy_record, inline, njit, random_below
 from rlgo.go.board import (
@@ -29,17 +28,9 @@ from rlgo.go.board import (
     random_move,
 )
 from rlgo.go.rules import padded_points
-from rlgo.moves.softmax_policy import (
-    NOT_SOFTMAX,
-    Tables,
-    begin_softmax,
-    draw_softmax,
-    follow_softmax,
-    softmax_fields,
-)
 
-UNIFORM, MOGO, SOFTMAX_POLICY = 0, 1, 3
-DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO, "softmax": SOFTMAX_POLICY}
+UNIFORM, MOGO = 0, 1
+DEFAULT_POLICIES = {"uniform": UNIFORM, "mogo": MOGO}
 
 # MoGo's rules are also in use where a tree search has them as its heuristic.
 _MOGO = Needs("default_policy = mogo", lambda keys: "mogo" in (keys.default_policy, getattr(keys, "heuristic", "")))
@@ -60,7 +51,7 @@ class DefaultPolicy(NamedTuple):
         int,
         Choice(DEFAULT_POLICIES),
         Key(
-            "The default policy, which plays simulations to the end: MoGo's, uniformly random moves, or a softmax.",
+            "The default policy, which plays simulations to the end: MoGo's or uniformly random moves.",
             name="default_policy",
             aliases="default",
         ),
@@ -72,33 +63,24 @@ class DefaultPolicy(NamedTuple):
     capture: Annotated[bool, Key("MoGo's rule: capture anything in atari.", needs=_MOGO)] = True
     self_atari: Annotated[bool, Key("MoGo's rule: no pattern move into self-atari.", needs=_MOGO)] = True
     mercy: Annotated[bool, Key("End simulations that are hopeless for one side.")] = True  # see `is_hopeless`
-    softmax: Tables | None = None  # `SoftmaxPolicy.tables()`, of the softmax policy
-
-
-def check_default(policy: DefaultPolicy) -> None:
-    """Raise `RlgoError` for a default policy of another kind, for softmax without its tables, and tables without it."""
-    check("default policy", policy.kind, Annotated[int, Choice(DEFAULT_POLICIES)])
-    if (policy.kind == SOFTMAX_POLICY) != (policy.softmax is not None):
-        raise RlgoError("default policy: expected softmax tables for the kind softmax, and for no other")
 
 
 @cache
 def rollout_dtype(size: int) -> np.dtype:
     """Return the record type of the default policies' scratch for one board (P padded points).
 
-    Fields for MoGo's policy; for those of the softmax policy see `softmax_policy.softmax_fields`
+    Fields
     ------
     n_atari, atari[P] : one stone of each chain in atari when last checked; some may be gone
     is_listed[P] : the stones in `atari`
     moves[P] : candidates
     """
     points = padded_points(size)
-    fields: list[tuple[Any, ...]] = [
+    fields = [
         ("n_atari", np.int32),
         ("atari", np.uint16, (points,)),
         ("moves", np.uint16, (points,)),
         ("is_listed", np.uint8, (points,)),
-        *softmax_fields(points),
     ]
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
@@ -133,7 +115,6 @@ def begin_rollout(b, policy, r):
     """Prepare `r` for the default policy's moves from the position on `b`."""
     if policy.kind == MOGO:
         list_ataris(b, r)
-    begin_softmax(b, policy.softmax, r)
 
 
 @inline
@@ -143,7 +124,6 @@ def step_rollout(b, policy, r, rules, rng):
     play(b, p, rules.zobrist)
     if policy.kind == MOGO:
         watch_atari(b, r)
-    follow_softmax(b, policy.softmax, r)
     return p
 
 
@@ -156,9 +136,6 @@ def is_decided(b, policy, rules):
 @inline
 def default_move(b, policy, r, rules, rng):
     """Choose a move by the default policy; PASS if there is no sensible one."""
-    p = draw_softmax(b, policy.softmax, r, rng)
-    if p != NOT_SOFTMAX:
-        return p
     if policy.kind == MOGO:
         p = mogo_move(b, policy, r, rules, rng)
         if p != PASS:

@@ -29,7 +29,7 @@ from rlgo.learning.policy import explores
 from rlgo.learning.scratch import clear_tally, make_scratch
 from rlgo.learning.td import errors
 from rlgo.learning.value import keep_best
-from rlgo.moves.rollout import DefaultPolicy, begin_rollout, check_default, step_rollout
+from rlgo.moves.rollout import DefaultPolicy, begin_rollout, step_rollout
 from rlgo.play.player import Player, Seed, check_size, greedy_move
 from rlgo.search.td_search import count
 
@@ -231,7 +231,6 @@ class TableSearch(Player):
         size, simulations = board_size(size), check("simulations", simulations, TableSimulations)
         self.name, self.sizes, self.simulations = name, (size,), simulations
         self.settings = validated(TableSettings(policy, learning, default))
-        check_default(self.settings.default)
         self.max_moves = check_max_moves(max_moves, size)
         sequence = seed_sequence(seed)
         self._scratch, self._choice = make_scratch(size, tally_dtype(), sequence), np.random.default_rng(sequence)

@@ -67,15 +67,7 @@ from rlgo.learning.policy import choose_move
 from rlgo.learning.scratch import clear_tally, make_scratch
 from rlgo.learning.td import begin_episode, learn_game_by_shape, memory_by_shape, record_move, step_size
 from rlgo.learning.value import all_afterstates, squash
-from rlgo.moves.rollout import (
-    DefaultPolicy,
-    begin_rollout,
-    check_default,
-    is_decided,
-    is_hopeless,
-    playout,
-    step_rollout,
-)
+from rlgo.moves.rollout import DefaultPolicy, begin_rollout, is_decided, is_hopeless, playout, step_rollout
 from rlgo.play.player import (
     RESIGN,
     Candidate,
@@ -284,7 +276,6 @@ class TdSearch(Player):
         size = board_size(size)
         self.simulations, self.seconds = check_budget(simulations, seconds)
         policy, learning, simulation, default = validated(SearchSettings(policy, learning, simulation, default))
-        check_default(default)
         if learning.update != GAME:
             raise RlgoError('learning.update = "step": expected "game"; a search learns from whole simulations')
         self.name, self.sizes, self.resign = name, (size,), check("resign", resign, Probability)

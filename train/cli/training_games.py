@@ -29,7 +29,7 @@ from train.cli.options import (
     write_json,
 )
 from train.console import message, unicode_output
-from train.games.methods import PatternSettings
+from train.games.pattern_settings import PatternSettings
 
 
 class _PlayByDefault(TyperGroup):

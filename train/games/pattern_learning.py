@@ -28,7 +28,7 @@ from rlgo.moves.decisions import Decisions, TrainingGames, decisions_of, grow_tr
 from rlgo.moves.nested_shapes import known_shapes, make_tree
 from rlgo.moves.patterns import Patterns
 from train.console import table
-from train.games.methods import PatternSettings
+from train.games.pattern_settings import PatternSettings
 from train.plots import light_frame, make_figure, percent, save_figure
 
 _MOST_COUNTED = 6_000_000  # shapes that are counted, known or not

@@ -10,19 +10,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from rlgo.base.checks import Key, Needs, name_of, needs
+from rlgo.base.checks import Key, Needs, needs
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import SHIPPED_POLICIES
 from rlgo.base.settings import Count, CountOr0, Learning, NonNegative, Policy, Probability, SeedNumber, Threads
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.weights import Weights, find_weights, load_weights
 from rlgo.go.board import new_board
 from rlgo.learning.value import ValueFunction
-from rlgo.moves.rollout import DEFAULT_POLICIES, SOFTMAX_POLICY, DefaultPolicy
-from rlgo.moves.softmax_policy import Tables, load_softmax_policy
+from rlgo.moves.rollout import DefaultPolicy
 from rlgo.play.player import GreedyPlayer, Player, RandomPlayer, Seed
 from rlgo.search import alphabeta, dyna2, table_search, td_search
 from rlgo.search.alphabeta_player import AlphaBeta
@@ -97,34 +94,11 @@ CountOrNone = Count | Literal["none"]
 
 SECONDS = "Seconds per move; 0: no limit of time."
 SIMULATIONS = "Simulations per move; none: as many as the time allows, which is the default if `seconds` is given."
-PolicyFile = Annotated[
-    settings.Path,
-    Key(
-        "The file of a softmax policy, see `rlgo playouts`; empty: the shipped one.",
-        implies={"default_policy": "softmax"},
-    ),
-]
 WeightsName = Annotated[
     settings.Shipped,
     Key("A weight file, or the name of shipped weights; empty: the shipped ones of the most games, 9x9-100M on 9x9."),
 ]
 RESIGN = "Resign when the best move's probability of winning is below this."
-
-
-def default_policy_of(keys: Any) -> DefaultPolicy:
-    """Return the default policy that a player's keys describe; RlgoError for a bad file."""
-    policy: DefaultPolicy = keys.rollout
-    if policy.kind == SOFTMAX_POLICY:
-        tables = loaded(_load_tables, SHIPPED_POLICIES.find(keys.policy_file or "9x9"))
-        return policy._replace(softmax=tables)
-    if keys.policy_file:
-        name = name_of(policy.kind, DEFAULT_POLICIES)
-        raise RlgoError(f"policy_file cannot be combined with default_policy = {name}")
-    return policy
-
-
-def _load_tables(file: Path) -> Tables:
-    return load_softmax_policy(file).tables()
 
 
 def seconds_or_none(seconds: float) -> float | None:
@@ -233,7 +207,6 @@ class TdSearchKeys(Keys):
     learning: Annotated[Learning, Group(without=NOT_OF_SEARCH)] = td_search.LEARNING
     policy: Annotated[Policy, Group("epsilon")] = td_search.POLICY
     rollout: Annotated[DefaultPolicy, Group()] = DefaultPolicy()
-    policy_file: PolicyFile = ""
     reset: Annotated[bool, Key("Forget everything before each move.", "temporality")] = default_of(TdSearch, "reset")
     delay: Annotated[td_search.Delay, Key("Play by the value function of this many own moves ago.", "temporality")] = (
         default_of(TdSearch, "delay")
@@ -249,7 +222,7 @@ class TdSearchKeys(Keys):
             "policy": self.policy,
             "learning": self.learning,
             "simulation": self.simulation,
-            "default": default_policy_of(self),
+            "default": self.rollout,
             "windows": self.windows,
             "reset": self.reset,
             "delay": self.delay,
@@ -273,13 +246,10 @@ class TableSearchKeys(Keys):
     learning: Annotated[table_search.TableLearning, Group()] = table_search.MONTE_CARLO
     policy: Annotated[Policy, Group("epsilon", epsilon={"experiments": ""})] = table_search.GREEDY
     rollout: Annotated[DefaultPolicy, Group("kind")] = DefaultPolicy()
-    policy_file: PolicyFile = ""
 
     def make(self, size: int, seed: Seed) -> Player:
         """Make the table search."""
-        return table_search.TableSearch(
-            size, self.simulations, self.policy, self.learning, default_policy_of(self), seed=seed
-        )
+        return table_search.TableSearch(size, self.simulations, self.policy, self.learning, self.rollout, seed=seed)
 
 
 _LEARNS = Needs("long_learn = on", lambda keys: keys.long_learn)

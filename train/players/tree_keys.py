@@ -40,10 +40,8 @@ from train.players.keys import (
     SIMULATIONS,
     CountOrNone,
     Keys,
-    PolicyFile,
     count_or_none,
     default_of,
-    default_policy_of,
     register,
     seconds_or_none,
     weights_for,
@@ -184,7 +182,6 @@ class SimulationKeys(Keys):
     simulations: Annotated[CountOrNone, Key(SIMULATIONS, aliases="sims")] = default_of(TreeSearch, "simulations")
     seconds: Annotated[NonNegative, Key(SECONDS)] = 0.0
     rollout: Annotated[DefaultPolicy, Group()] = DefaultPolicy()
-    policy_file: PolicyFile = ""
     weights: Annotated[settings.Shipped, Key(_WEIGHTS)] = ""
     playout: Annotated[Playout, Group()] = Playout()
     growth: Annotated[Search, Group("virtual_loss")] = Search()
@@ -201,7 +198,7 @@ class SimulationKeys(Keys):
             count_or_none(self.simulations),
             seconds_or_none(self.seconds),
             resources=self.resources,
-            default_policy=default_policy_of(self),
+            default_policy=self.rollout,
             weights=self._load_weights(size, search),
             patterns=self._load_patterns(size),
             evaluator=self._load_network(),

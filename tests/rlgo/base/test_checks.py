@@ -113,8 +113,6 @@ def test_tuples_inside_others_are_checked_too():
 @pytest.mark.parametrize("settings", [Learning, Policy, Simulation, DefaultPolicy, AlphaBetaOptions, TableLearning])
 def test_no_setting_takes_nonsense(settings):
     for name in fields_of(settings):
-        if name == "softmax":
-            continue  # tables or None, see test_softmax_policy.py
         for value in (NAN, math.inf, -7, "foo", None, [1], settings):
             with pytest.raises(RlgoError, match=f"^{name} = .*: expected"):
                 validated(settings(**{name: value}))

@@ -23,8 +23,8 @@ from train import console
 from train.arena.referee import Opinion
 from train.cli.main import main
 from train.games import pattern_learning as learning
-from train.games.methods import PatternSettings
 from train.games.pattern_learning import accuracies, train_patterns, training_games
+from train.games.pattern_settings import PatternSettings
 from train.games.shards import TrainingGame, open_folder
 
 SETTINGS = PatternSettings(seen=20, iterations=10)

@@ -161,7 +161,7 @@ def test_every_key_reaches_what_it_names():
     assert search.features.sizes == (2,)
     assert (search.simulations, search.seconds, search.policy.epsilon) == (7, None, 0.25)
     assert search.simulation == (THROUGHOUT, 3, 50)
-    assert search.default == (MOGO, False, False, False, False, False, None)
+    assert search.default == (MOGO, False, False, False, False, False)
     assert search.learning == LEARNING._replace(
         alpha=0.2, schedule=EXPONENTIAL, alpha_final=0.05, games=9, lambda_=0.5, value=LINEAR
     )

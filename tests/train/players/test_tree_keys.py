@@ -38,7 +38,7 @@ def test_flat_keys_compose_a_search(tmp_path):
     [
         ("truncate=-2", "truncate = -2"),
         ("truncate=soon", "truncate = "),
-        ("default=rlgo", 'default = "rlgo": expected one of "uniform", "mogo", "softmax"'),
+        ("default=rlgo", 'default = "rlgo": expected one of "uniform", "mogo"'),
         ("truncate=5,weights=none.npz", "none.npz"),
         ("workers=0", "workers = 0"),
         ("first=uct.toml,heuristic=rlgo", "prior_search = uct.toml: expected a td_search or dyna2 player"),

@@ -47,8 +47,6 @@ def specs() -> Specs:
         ("heuristic_mc_rave,first=dyna2;long=9x9-1M", "prior_search = dyna2;long=9x9-1M: expected no weight file"),
         ("heuristic_mc_rave,first=dyna2;long_learn=on;long_save=x", "player dyna2: long_save: not available"),
         ("mc_rave,patterns=x.npz", "patterns = x.npz: expected 9x9"),
-        ("mc_rave,policy_file=/etc/passwd", "policy_file = /etc/passwd: expected 9x9"),
-        ("heuristic_mc_rave,first=dyna2;policy_file=/etc/passwd", "policy_file = /etc/passwd: expected 9x9"),
         ("mc_rave,k=0", "player mc_rave: k = 0: expected a positive number"),
         ("random,random", "player random: unknown key random"),
     ],

@@ -49,7 +49,7 @@ SLIDERS: dict[str, Slider] = {
     "long_lambda": Slider(0, 1),
     "long_epsilon": Slider(0, 1),
 }
-_NOT_OFFERED = ("long_save", "patterns", "policy_file", "workers", "root_parallel", "virtual_loss", "memory_mb")
+_NOT_OFFERED = ("long_save", "patterns", "workers", "root_parallel", "virtual_loss", "memory_mb")
 
 
 def players_menu() -> list[dict[str, Any]]:

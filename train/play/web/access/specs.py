@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from rlgo.base.errors import RlgoError
-from rlgo.base.resources import NO_NETWORK, SHIPPED_NETWORKS, SHIPPED_PATTERNS, SHIPPED_POLICIES
+from rlgo.base.resources import NO_NETWORK, SHIPPED_NETWORKS, SHIPPED_PATTERNS
 from rlgo.play.player import Player
 from train.play.web.access.files import WeightFiles
 from train.play.web.options import Options
@@ -77,9 +77,6 @@ class Specs:
                 values[key] = str(self._weights.find(values[key], size).path)
         if values.get("patterns") and values["patterns"] not in SHIPPED_PATTERNS.files():
             raise RlgoError(f"patterns = {values['patterns'][:60]}: expected {' or '.join(SHIPPED_PATTERNS.files())}")
-        policies = SHIPPED_POLICIES.files()
-        if values.get("policy_file", "") not in ("", *policies):
-            raise RlgoError(f"policy_file = {values['policy_file'][:60]}: expected {' or '.join(policies)}")
         networks = [*SHIPPED_NETWORKS.files(), NO_NETWORK]
         if values.get("network", NO_NETWORK) not in networks:
             raise RlgoError(f"network = {values['network'][:60]}: expected {' or '.join(networks)}")
