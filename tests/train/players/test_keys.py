@@ -184,7 +184,7 @@ def test_every_key_reaches_what_it_names():
     both = make_player("two_phase,sims=9,depth=2,table=off,reductions=on", 9)
     assert isinstance(both, TwoPhase)
     assert (both.first.simulations, both.depth) == (9, 2)
-    assert both.second.options == (False, False, True)
+    assert both.second.options == (False, True)
 
 
 def test_a_time_takes_the_place_of_other_limits():
