@@ -377,12 +377,11 @@ class TreeSearch(Player):
 
     def policy_target(self, game: Game) -> dict[int, int]:
         """Return what a policy should learn from the last search, move by move, without what only noise explains."""
-        if self.was_quick or not self.root.is_at(game):  # quick, or a pass without a search
+        is_at_root = self.root.is_at(game)  # else it passed without a search
+        if self.was_quick or not is_at_root or not (self._halves or self._noise_share):
             return super().policy_target(game)
         if self._halves:
             return target_of(self.settings.policy, self.root.board.to_play, self.trees[0])
-        if not self._noise_share:
-            return super().policy_target(game)
         result = self._read_result(0)
         q = result.q if self.root.board.to_play == BLACK else 1.0 - result.q
         pruned = pruned_visits(result.visits, q, result.prior, self.settings.policy.c)

@@ -14,7 +14,7 @@ from mcts.player import TreeSearch
 from mcts.policies.puct import alphago_bonus, draw_by_visits, pruned_visits, reduced_value, with_noise
 from mcts.settings import Resources
 from mcts.tree import PRIOR_UNITS, edges_of
-from rlgo.go.board import BLACK
+from rlgo.go.board import BLACK, PASS
 
 N = SIZE * SIZE
 BY_OUTSIDE = {"prior": Outside(), "leaf": Value(OutsideValue())}  # AlphaGo Zero's search
@@ -192,6 +192,16 @@ def test_a_policy_learns_from_pruned_visits():
     assert without.policy_target(game) == {c.move: c.visits for c in without.candidates(game)}
     without.was_quick = True
     assert without.policy_target(game) == {}
+
+
+def test_a_pass_without_a_search_teaches_the_pass():
+    """Not the pruned visits of the position before, whose tree is still there."""
+    search = TreeSearch(SIZE, composed("puct", noise=0.5, **BY_OUTSIDE), 50, seed=1, evaluator=evaluator)
+    game = game_after("C3", "A1", "B3", "A5", "D3")
+    search.search(game)
+    game.play(PASS)
+    assert search.genmove(game) == PASS
+    assert search.policy_target(game) == {PASS: 1}
 
 
 def test_moves_are_drawn_by_visits():
