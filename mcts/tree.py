@@ -29,8 +29,9 @@ _COUNT_BITS = 28
 _COUNT_MASK = (1 << _COUNT_BITS) - 1
 OUTCOME_UNITS = 256
 PRIOR_UNITS = 65_535
-_EDGES = np.dtype("i8,i8,i8,f8,i8,f8,f8")  # of `edges_of`
-_EDGES.names = "move", "child", "n", "w", "n_amaf", "w_amaf", "prior"
+_EDGES = np.dtype([  # of `edges_of`
+    ("move", int), ("child", int), ("n", int), ("w", float), ("n_amaf", int), ("w_amaf", float), ("prior", float),
+])  # fmt: skip
 # The sum has 35 bits. Searches end at this many visits, which leaves room for running threads and for priors.
 MOST_VISITS = (1 << 27) - (1 << 20)
 _BLOCK = np.dtype(np.uint16)  # by which edges are moved, whatever their type: it divides all of them
