@@ -88,6 +88,7 @@ def test_settings_of_a_new_game_stay_when_another_view_is_shown(page):
     show(page, "watch")
     page.reload()
     show(page, "play")
+    wait_until_ready(page)
     page.keyboard.press("n")
     assert dialog.get_by_label("Board").input_value() == "13"
     assert dialog.get_by_label("Clock").input_value() == "canadian"
