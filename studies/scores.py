@@ -17,7 +17,7 @@ import typer
 
 import rlgo
 from rlgo.learning.collection import read_collection
-from rlgo.play.calibration import _logit, calibration_error, read_calibration
+from rlgo.play.calibration import STAGES, calibration_error, read_calibration
 from rlgo.play.gtp.queries import AnalysisEngine
 from train.games.calibrate import positions_of
 from train.play.curve import curve_of
@@ -67,10 +67,12 @@ def read(file: Path) -> tuple[list[dict[str, Any]], np.ndarray]:
 
 @app.command()
 def table(file: File, scale: float = 1.0, lean: float = 0.0) -> None:
-    """Compare points = scale * score + lean * logit(chance) with chances and results; the file has raw scores."""
+    """Compare points (`rlgo.Calibration`) with chances and results; the file has raw scores."""
     games, rows = read(file)
     _, stage, _, chance, score, z, final = rows.T
-    points = scale * score + lean * _logit(chance)
+    flat = (0.0,) * len(STAGES)
+    calibration = rlgo.Calibration(flat, flat, flat, (scale,) * len(STAGES), (lean,) * len(STAGES))
+    points = np.array([calibration.points(s, p, 0, 9) for s, p in zip(score.tolist(), chance.tolist(), strict=True)])
     sure, errors = np.abs(chance - 0.5) > 0.05, np.abs(points - final)
     agree = np.mean((points[sure] > 0) == (chance[sure] > 0.5))
     phase = np.searchsorted(PHASES, stage, side="right")

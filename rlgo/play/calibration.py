@@ -23,7 +23,7 @@ from rlgo.base.archive import read_archive, write_archive
 from rlgo.base.errors import RlgoError
 
 STAGES = (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 1.0)  # moves played, as a share of the points of the board
-FORMAT, VERSION = "rlgo-calibration", 1
+FORMAT, VERSION = "rlgo-calibration", 2
 _EDGE = 1e-3  # values closer to 0 or 1 count as this close
 # Penalties on the differences between neighbouring stages, and on a bias and slopes other than 1, in units of a game:
 # the best of a grid in cross-validation on 9x9, 13x13 and 19x19, where there are least games and they matter most.
@@ -33,13 +33,14 @@ _SMOOTHNESS, _RIDGE = 1.0, 0.1
 class Calibration(NamedTuple):
     """A map from values to chances of winning, and from scores to points, with numbers for each of `STAGES`.
 
-    logit(chance) = bias + slope * logit(value), and points = scale * score + lean * logit(chance).
+    logit(chance) = bias + slope * logit(value), and points = scale * score + lean * tanh(2 logit(chance)): a sure win
+    adds `lean` points, and a chance of 60 % two thirds of them, so that score and chance agree about who is ahead.
 
     Attributes
     ----------
     bias, black, white : the bias, and the slopes for values above and below one half; between stages, all numbers are
         interpolated
-    scale, lean : of points
+    scale, lean : of points; lean is in points
 
     >>> import rlgo
     >>> squeezed = rlgo.Calibration(bias=(0.0,) * 8, black=(2.0,) * 8, white=(3.0,) * 8)
@@ -68,7 +69,7 @@ class Calibration(NamedTuple):
     def points(self, score: float, chance: float, moves: int, size: int) -> float:
         """Return Black's expected points, given the score according to a search, and the chance by its value."""
         *_, scale, lean = self._at(moves, size)
-        return scale * score + lean * float(_logit(chance))
+        return scale * score + lean * math.tanh(2 * float(_logit(chance)))
 
     def _at(self, moves: int, size: int) -> list[float]:
         return [float(np.interp(moves / (size * size), STAGES, numbers)) for numbers in self]
@@ -143,7 +144,9 @@ def write_calibration(path: Path, calibration: Calibration, about: dict[str, Any
 
 def read_calibration(path: Path) -> Calibration:
     """Read a file that `write_calibration` wrote. RlgoError if it is anything else."""
-    _, arrays = read_archive(path, "calibration", FORMAT, VERSION)
+    meta, arrays = read_archive(path, "calibration", FORMAT, VERSION)
+    if meta["version"] == 1:
+        arrays.pop("lean", None)  # of the logit itself
     names = [name for name in Calibration._fields if name in arrays or name not in Calibration._field_defaults]
     found = [np.asarray(arrays[name], np.float64) for name in names]
     if any(c.shape != (len(STAGES),) or not np.isfinite(c).all() for c in found):

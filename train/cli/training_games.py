@@ -97,7 +97,8 @@ def calibrate(
         float, option("--scale", "Points for each point of a search's score.", NonNegative, metavar="X")
     ] = 1.0,
     lean: Annotated[
-        float, option("--lean", "Points for each unit of the logit of a chance.", NonNegative, metavar="X")
+        float,
+        option("--lean", "Points that a sure win adds to a score.", NonNegative, metavar="X"),
     ] = 0.0,
     force: Force = False,
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rlgo.base.archive import write_archive
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import shipped_calibration
 from rlgo.go.board import BLACK
@@ -64,11 +65,12 @@ def test_the_fit_finds_the_map_that_made_the_outcomes() -> None:
 
 
 def test_points_by_hand() -> None:
-    """logit(0.6) = 0.405465; without a fit, points are the score."""
+    """logit(0.6) = 0.405465, tanh(0.81093) = 0.670103 = (e^1.62186 - 1) / (e^1.62186 + 1); without a fit, the score."""
     fitted = Calibration(EIGHT, EIGHT, EIGHT, scale=(0.5,) * len(STAGES), lean=(2.0,) * len(STAGES))
-    assert fitted.points(4.0, 0.6, 10, 9) == pytest.approx(0.5 * 4 + 2 * 0.405465, rel=1e-5)
+    assert fitted.points(4.0, 0.6, 10, 9) == pytest.approx(0.5 * 4 + 2 * 0.670103, rel=1e-5)
+    assert fitted.points(4.0, 0.4, 10, 9) == pytest.approx(0.5 * 4 - 2 * 0.670103, rel=1e-5)
     assert Calibration(EIGHT, EIGHT, EIGHT).points(4.0, 0.6, 10, 9) == 4.0
-    assert abs(fitted.points(0.0, 1.0, 10, 9)) < 15
+    assert fitted.points(0.0, 1.0, 10, 9) == pytest.approx(2)  # whoever has won, by how much is the score's to say
 
 
 def test_without_positions() -> None:
@@ -80,6 +82,9 @@ def test_files(tmp_path: Path) -> None:
     c, path = Calibration(EIGHT, EIGHT, EIGHT), tmp_path / "c.npz"
     write_calibration(path, c, {"size": 9})
     assert read_calibration(path) == c
+    old = {"bias": np.zeros(8), "black": np.ones(8), "white": np.ones(8), "lean": np.ones(8)}
+    write_archive(path, {"format": "rlgo-calibration", "version": 1}, old)
+    assert read_calibration(path).lean == (0.0,) * 8  # it had another formula
     write_calibration(path, Calibration(EIGHT, EIGHT, (1.0,)), {"size": 9})
     with pytest.raises(RlgoError, match="expected 8 finite numbers a coefficient"):
         read_calibration(path)
