@@ -7,6 +7,7 @@ evaluator (`outside/batches.py`) and the result (`result.py`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -315,19 +316,35 @@ class TreeSearch(Player):
             return super().scores(game)
         if not self.root.is_at(game):  # no search is needed where a pass wins
             return {} if moves_to_try(game) else {PASS: game.score()}
-        leaves, totals = dict[int, float](), dict[int, float]()
+        found, values = self._scores_of_leaves(), {c.move: c.value for c in self.candidates(game)}
+        return {p: self._points(total / n, values[p], game) for p, (n, total) in found.items() if p in values}
+
+    def score(self, game: Game) -> float | None:
+        """Return Black's points in a position: the mean of the network's score over all leaves of the search."""
+        found = self._scores_of_leaves() if self._network is not None and self.root.is_at(game) else {}
+        candidates = self.candidates(game)
+        if not found or not candidates:
+            return super().score(game)
+        n, total = (sum(column) for column in zip(*found.values(), strict=True))
+        return self._points(total / n, candidates[0].value, game)
+
+    def _scores_of_leaves(self) -> dict[int, tuple[float, float]]:
+        """Return for each move the number of leaves below it, and the sum of their scores, where both are known."""
+        found = dict[int, tuple[float, float]]()
         for tree in self.trees:
             n, edges = nodes_in(tree), edges_of(tree, 0)
             here, sums = np.zeros(len(edges)), np.zeros(len(edges))
             add_scores(tree, self.composition.prior_n, np.zeros(n, np.float32), np.full(n, -1, np.int32), here, sums)
-            for p, k, total in zip(edges.move.tolist(), here, sums, strict=True):
-                leaves[p], totals[p] = leaves.get(p, 0) + k, totals.get(p, 0) + total
-        found = {p: float(totals[p] / k) for p, k in leaves.items() if k > 0 and np.isfinite(totals[p])}
+            for p, k, total in zip(edges.move.tolist(), here.tolist(), sums.tolist(), strict=True):
+                before = found.get(p, (0.0, 0.0))
+                found[p] = (before[0] + k, before[1] + total)
+        return {p: (n, total) for p, (n, total) in found.items() if n > 0 and math.isfinite(total)}
+
+    def _points(self, score: float, value: float, game: Game) -> float:
+        """Return points that agree with the chance, as the calibration says."""
         if self.calibration is None:
-            return found
-        chances = {c.move: self.chance(c.value, game) for c in self.candidates(game)}
-        n, points = game.n_played, self.calibration.points
-        return {p: points(found[p], chance, n, game.size) for p, chance in chances.items() if p in found}
+            return score
+        return self.calibration.points(score, self.chance(value, game), game.n_played, game.size)
 
     def compare(self, game: Game, move: int) -> list[Candidate]:
         """Search a position, and its `move` as much as the best one; return the candidates, the best first.

@@ -214,6 +214,11 @@ class Player(Protocol):
         """Return Black's expected points, komi included, after each move that `candidates` lists; empty: unknown."""
         return {}
 
+    def score(self, game: Game) -> float | None:
+        """Return Black's expected points, komi included, in the position of `candidates`: here those of the best."""
+        best = next(iter(self.candidates(game)), None)
+        return None if best is None else self.scores(game).get(best.move)
+
     def compare(self, game: Game, move: int) -> list[Candidate]:  # noqa: ARG002 - a hook
         """Search a position, and `move` about as much as the best one; return the candidates, the best first.
 

@@ -75,7 +75,7 @@ def scores_of_leaves(tree: Tree, node: int, game: Game, above: float, c: int) ->
 
 
 @pytest.mark.parametrize("moves", GAMES)
-def test_the_score_of_a_move_is_the_mean_over_its_leaves(moves):
+def test_scores_are_means_over_leaves(moves):
     game, search = game_after(*moves), search_of(SETTINGS._replace(policy=WIDE._replace(prior_n=3)), 200)
     search.search(game)
     expected = scores_of_leaves(search.trees[0], 0, game, 0.0, 3)
@@ -85,7 +85,9 @@ def test_the_score_of_a_move_is_the_mean_over_its_leaves(moves):
     assert scores == pytest.approx(
         {int(e.move): np.mean(one) for e, one in zip(edges, expected, strict=True) if one}, abs=1e-3
     )
+    assert search.score(game) == pytest.approx(np.mean([*itertools.chain(*expected)]), abs=1e-3)
     assert np.ptp(list(scores.values())) > 0.1
+    assert search.score(game_after(*moves, "A1")) is None
     assert search.scores(game_after(*moves, "A1")) == {}
 
 

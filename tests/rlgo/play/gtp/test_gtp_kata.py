@@ -208,16 +208,19 @@ class Scorer(Thinker):
         first, second = game.legal_moves()[:2]
         return {first: 2.5, second: -1.25}
 
+    def score(self, game: Game) -> float | None:
+        return 1.5 if self.candidates(game) else None
+
 
 def test_scores_are_those_of_the_search() -> None:
-    """The position has the score of its best move, as it has its chance; a move without one has it, too."""
+    """A move without a score has that of the position."""
     gtp = Controller(Scorer())
     for color, sign in (("b", 1), ("w", -1)):
         answer = gtp.ok(f"kata-analyze {color} 10 rootInfo true")
         moves, _, root = answer.partition(" rootInfo ")
-        assert [float(info["scoreLead"]) for info in infos(moves)] == [sign * 2.5, sign * -1.25, sign * 2.5]
-        assert [float(info["scoreMean"]) for info in infos(moves)] == [sign * 2.5, sign * -1.25, sign * 2.5]
-        assert f"scoreLead {sign * 2.5:.3f}" in root
+        assert [float(info["scoreLead"]) for info in infos(moves)] == [sign * 2.5, sign * -1.25, sign * 1.5]
+        assert [float(info["scoreMean"]) for info in infos(moves)] == [sign * 2.5, sign * -1.25, sign * 1.5]
+        assert f"scoreLead {sign * 1.5:.3f}" in root
 
 
 @pytest.mark.parametrize("args", ["x", "b x", "b ownership maybe", "interval", "b maxmoves"])

@@ -111,7 +111,7 @@ class Watch:
         chances = [player.chance(float(v), game) if np.isfinite(v) else np.nan for v in values]
         columns["chance"] = np.array(chances, np.float32)
         lines = [line[:_LINE_MOVES] for line in statistics.lines[:_LINES]]
-        score = player.scores(game).get(statistics.moves[0]) if statistics.moves else None
+        score = player.score(game)
         compact = statistics._replace(columns=columns, lines=lines)
         return Frame(compact, seconds, None if score is None else round(score, 1))
 
