@@ -10,7 +10,7 @@ import optax
 
 import rlgo
 
-KINDS, CHANNELS, EPOCHS = ["stones", "ones", "liberties", "ko", "recent_moves", "komi"], 32, 8
+KINDS, CHANNELS, EPOCHS = ["stones", "ones", "liberties", "ko", "recent_moves", "komi"], 32, 4
 
 
 def weights_beside(file: Path) -> dict:
@@ -32,12 +32,11 @@ def forward(w: dict, x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def evaluate(positions: rlgo.Positions) -> dict:
-    """Three convolutions in JAX: a policy, and a value."""
+    """Four convolutions in JAX: a policy, and a value, Black's chance."""
     x = rlgo.planes(positions, KINDS)
     padded = np.resize(x, (1 << (len(x) - 1).bit_length(), *x.shape[1:]))  # JAX compiles for each length
     logits, win = (np.asarray(y)[: len(x)] for y in forward(WEIGHTS, padded))
-    black = np.where(positions.to_play == rlgo.BLACK, win, -win)  # values are Black's
-    return {"logits": logits, "value": 1 / (1 + np.exp(-black))}
+    return {"logits": logits, "value": 1 / (1 + np.exp(np.where(positions.to_play == rlgo.BLACK, -win, win)))}
 
 
 def loss(w: dict, planes: jax.Array, policy: jax.Array, chance: jax.Array) -> jax.Array:
@@ -49,7 +48,8 @@ def loss(w: dict, planes: jax.Array, policy: jax.Array, chance: jax.Array) -> ja
 def learn(folders: list[Path], previous: str, out: Path) -> str:
     """Learn on from games; return an evaluator: a copy of this program, with the weights beside it."""
     w, data = weights_beside(Path(previous.rpartition(":")[0] or __file__)), rlgo.read_games(folders, KINDS)
-    rule, state, gradient = optax.adam(2e-3), optax.adam(2e-3).init(w), jax.jit(jax.grad(loss))
+    rule = optax.adam(optax.cosine_decay_schedule(2e-3, EPOCHS * len(data.batches(128))))
+    state, gradient = rule.init(w), jax.jit(jax.grad(loss))
     for batch in (batch for epoch in range(EPOCHS) for batch in data.batches(128, epoch=epoch)):
         changes, state = rule.update(gradient(w, batch.planes, batch.policy, batch.z), state)
         w = optax.apply_updates(w, changes)

@@ -160,7 +160,7 @@ export interface Search {
   unit: string;
   count: number;
   chance: number | null;
-  score: number | null; // Black's points by the best move
+  score: number | null; // Black's points
   seconds: number;
   per_second: number;
   depth: number | null;
