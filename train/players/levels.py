@@ -14,8 +14,8 @@ _SEES = (6, 3, 3, 1)  # captures of so many stones, by level
 # By board: the temperatures of the lowest levels, and the simulations of all others.
 LEVELS: dict[str, tuple[tuple[float, ...], tuple[int, ...]]] = {
     "9x9": ((2.0, 1.6, 1.3, 1.0), (5, 14, 38, 115, 700, 4_000)),
-    "13x13": ((1.2, 1.0), (4, 10, 27, 75, 210, 600, 2_000, 8_000)),
-    "19x19": ((1.05, 0.85, 0.66), (8, 22, 60, 165, 450, 1_300, 4_000)),
+    "13x13": ((1.2, 1.0), (4, 10, 27, 52, 110, 270, 750, 2_200)),
+    "19x19": ((0.85, 0.66), (8, 22, 46, 97, 205, 430, 900, 1_900)),
 }
 
 
