@@ -7,7 +7,6 @@ evaluator (`outside/batches.py`) and the result (`result.py`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -21,7 +20,15 @@ from mcts.policies.gumbel import plan_root, target_of, write_scores
 from mcts.policies.puct import draw_by_visits, pruned_visits, with_noise
 from mcts.policies.rave import write_values
 from mcts.priors import Outside, Rlgo
-from mcts.result import TreeResult, empty_maps, no_result, principal_variations, read_result, result_maps
+from mcts.result import (
+    TreeResult,
+    empty_maps,
+    no_result,
+    principal_variations,
+    read_result,
+    result_maps,
+    scores_of_leaves,
+)
 from mcts.root import Root
 from mcts.search import simulate
 from mcts.settings import (
@@ -49,7 +56,6 @@ from mcts.tree import (
     add_scores,
     edge_arrays,
     edges_in,
-    edges_of,
     find_edge,
     may_pass,
     new_tree,
@@ -316,29 +322,20 @@ class TreeSearch(Player):
             return super().scores(game)
         if not self.root.is_at(game):  # no search is needed where a pass wins
             return {} if moves_to_try(game) else {PASS: game.score()}
-        found, values = self._scores_of_leaves(), {c.move: c.value for c in self.candidates(game)}
+        found = scores_of_leaves(self.trees, self.composition.prior_n)
+        values = {c.move: c.value for c in self.candidates(game)}
         return {p: self._points(total / n, values[p], game) for p, (n, total) in found.items() if p in values}
 
     def score(self, game: Game) -> float | None:
         """Return Black's points in a position: the mean of the network's score over all leaves of the search."""
-        found = self._scores_of_leaves() if self._network is not None and self.root.is_at(game) else {}
         candidates = self.candidates(game)
-        if not found or not candidates:
+        if self._network is None or not candidates or not self.root.is_at(game):
             return super().score(game)
+        found = scores_of_leaves(self.trees, self.composition.prior_n)
+        if not found:
+            return None
         n, total = (sum(column) for column in zip(*found.values(), strict=True))
         return self._points(total / n, candidates[0].value, game)
-
-    def _scores_of_leaves(self) -> dict[int, tuple[float, float]]:
-        """Return for each move the number of leaves below it, and the sum of their scores, where both are known."""
-        found = dict[int, tuple[float, float]]()
-        for tree in self.trees:
-            n, edges = nodes_in(tree), edges_of(tree, 0)
-            here, sums = np.zeros(len(edges)), np.zeros(len(edges))
-            add_scores(tree, self.composition.prior_n, np.zeros(n, np.float32), np.full(n, -1, np.int32), here, sums)
-            for p, k, total in zip(edges.move.tolist(), here.tolist(), sums.tolist(), strict=True):
-                before = found.get(p, (0.0, 0.0))
-                found[p] = (before[0] + k, before[1] + total)
-        return {p: (n, total) for p, (n, total) in found.items() if n > 0 and math.isfinite(total)}
 
     def _points(self, score: float, value: float, game: Game) -> float:
         """Return points that agree with the chance, as the calibration says."""

@@ -5,6 +5,7 @@ Start reading at `TreeResult`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from mcts.policies import Flat
 from mcts.settings import Composition
-from mcts.tree import NO_PRIOR, WAITING, Tree, most_visited_line, nodes_in
+from mcts.tree import NO_PRIOR, WAITING, Tree, add_scores, edges_of, most_visited_line, nodes_in
 from rlgo.go.board import BLACK, PASS
 from rlgo.go.coords import to_row_col
 
@@ -104,6 +105,19 @@ def principal_variations(tree: Tree, moves: Iterable[int], prior_n: int) -> list
         n = int(most_visited_line(edges[p], prior_n, tree, line, visits))
         found.append((line[:n].tolist(), visits[:n].tolist()))
     return found
+
+
+def scores_of_leaves(trees: list[Tree], prior_n: int) -> dict[int, tuple[float, float]]:
+    """Return for each move of the root the number of leaves below it, and the sum of their scores, if known."""
+    found = dict[int, tuple[float, float]]()
+    for tree in trees:
+        n, moves = nodes_in(tree), edges_of(tree, 0).move.tolist()
+        leaves, totals = np.zeros(len(moves)), np.zeros(len(moves))
+        add_scores(tree, prior_n, np.zeros(n, np.float32), np.full(n, -1, np.int32), leaves, totals)
+        for p, k, total in zip(moves, leaves.tolist(), totals.tolist(), strict=True):
+            before = found.get(p, (0.0, 0.0))
+            found[p] = (before[0] + k, before[1] + total)
+    return {p: (k, total) for p, (k, total) in found.items() if k > 0 and math.isfinite(total)}
 
 
 def empty_maps(size: int) -> dict[str, np.ndarray]:

@@ -16,10 +16,8 @@ import numpy as np
 import typer
 
 import rlgo
-from rlgo.learning.collection import read_collection
-from rlgo.play.calibration import STAGES, calibration_error, read_calibration
+from rlgo.play.calibration import STAGES, calibration_error
 from rlgo.play.gtp.queries import AnalysisEngine
-from train.games.calibrate import positions_of
 from train.play.curve import curve_of
 from train.players.spec import make_player
 
@@ -79,16 +77,6 @@ def table(file: File, scale: float = 1.0, lean: float = 0.0) -> None:
     print(f"{len(games)} games, {len(z)} positions, {sure.sum()} outside 45 to 55 %")
     print(f"the signs agree in {agree:.1%}; expected calibration error {calibration_error(chance, z):.3f}")
     print("mean error in points by phase:", *(f"{errors[phase == k].mean():.1f}" for k in range(3)))
-
-
-@app.command()
-def calibration(folder: Path, file: Path) -> None:
-    """Measure a calibration on games of `rlgo games` that it has not learned from."""
-    games, shipped = read_collection([folder]), read_calibration(file)
-    found, size = positions_of(games), games.recipes[0]["size"]
-    chances = [shipped.chance(v, n, size) for v, n in zip(found.values.tolist(), found.moves.tolist(), strict=True)]
-    error = calibration_error(np.array(chances), found.outcomes)
-    print(f"{len(games)} games, {len(chances)} positions; expected calibration error {error:.3f}")
 
 
 @app.command()

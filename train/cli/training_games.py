@@ -96,10 +96,7 @@ def calibrate(
     scale: Annotated[
         float, option("--scale", "Points for each point of a search's score.", NonNegative, metavar="X")
     ] = 1.0,
-    lean: Annotated[
-        float,
-        option("--lean", "Points that a sure win adds to a score.", NonNegative, metavar="X"),
-    ] = 0.0,
+    lean: Annotated[float, option("--lean", "Points that a sure win adds to a score.", NonNegative, metavar="X")] = 0.0,
     force: Force = False,
 ) -> None:
     """Learn which chance of winning a value stands for.

@@ -113,20 +113,20 @@ def search_analyze(session: GameSession, args: list[str], stream: Stream) -> Non
     report_choice(session, args, stream, _line, session.suggest)
 
 
-def scores_of(found: Sequence[Candidate], game: Game, player: Player) -> dict[int | None, float]:
-    """Return Black's points in a position, with the key None, and after each candidate.
+def scores_of(found: Sequence[Candidate], game: Game, player: Player) -> tuple[float, dict[int, float]]:
+    """Return Black's points in a position, and after each candidate.
 
     For a player without scores, all are those of the position by playouts.
     """
     known, score = player.scores(game), player.score(game)
     if score is None:
-        return dict.fromkeys([None, *(c.move for c in found)], ownership_of(found, game).score)
-    return {None: score} | {c.move: known.get(c.move, score) for c in found}
+        known, score = {}, ownership_of(found, game).score
+    return score, {c.move: known.get(c.move, score) for c in found}
 
 
 def describe(found: Sequence[Candidate], game: Game, player: Player, options: AnalysisOptions) -> dict[str, Any]:
     """Describe candidates in KataGo's words, for `options.color`: ``moveInfos``, ``rootInfo`` and ``ownership``."""
-    color, scores, infos = options.color, scores_of(found, game, player), list[dict[str, Any]]()
+    color, (score, scores), infos = options.color, scores_of(found, game, player), list[dict[str, Any]]()
     for order, c in enumerate(found[: options.most]):
         line, least = legal_line(c, game), won_by(color, player.chance(least_value(c, game), game))
         info = {
@@ -141,7 +141,7 @@ def describe(found: Sequence[Candidate], game: Game, player: Player, options: An
             info["ownership"] = _numbers(Ownership.after(game, [(line, 1.0)]), color)
         infos.append(info)
     ownership: Any = ownership_of(found, game) if options.ownership or not found else None
-    now = (player.chance(found[0].value, game), scores[None]) if found else (ownership.wins, ownership.score)
+    now = (player.chance(found[0].value, game), score) if found else (ownership.wins, ownership.score)
     to_play = "B" if game.to_play == BLACK else "W"
     root = {"visits": sum(c.visits for c in found), **_estimates(now[0], now[1], color), "currentPlayer": to_play}
     owned = {"ownership": _numbers(ownership, color)} if options.ownership else {}

@@ -104,7 +104,7 @@ class Watch:
         return {**describe(self.subject, frame), "final": True, "chosen": chosen, "report": self._player.report()}
 
     def _frame(self, statistics: SearchStatistics, seconds: float) -> Frame:
-        """Return a compact frame: the chance that Black wins after each move, and its points."""
+        """Return a compact frame: the chance that Black wins after each move, and the score."""
         game, player = self.subject.game, self._player
         columns = {name: column.astype(np.float32) for name, column in statistics.columns.items()}
         values = columns.get("searched", columns.get("value", np.zeros(0)))
