@@ -316,26 +316,19 @@ class TreeSearch(Player):
             for p, q, n, h, (line, visits) in zip(moves, *(c[visited].tolist() for c in columns), lines, strict=True)
         ]
 
-    def scores(self, game: Game) -> dict[int, float]:
-        """Return Black's points after each move: the mean of the network's score over the leaves below it."""
+    def scores(self, game: Game) -> tuple[float | None, dict[int, float]]:
+        """Return Black's points, in the position and after each move: means of the network's score over leaves."""
         if self._network is None:
             return super().scores(game)
         if not self.root.is_at(game):  # no search is needed where a pass wins
-            return {} if moves_to_try(game) else {PASS: game.score()}
-        found = scores_of_leaves(self.trees, self.composition.prior_n)
-        values = {c.move: c.value for c in self.candidates(game)}
-        return {p: self._points(total / n, values[p], game) for p, (n, total) in found.items() if p in values}
-
-    def score(self, game: Game) -> float | None:
-        """Return Black's points in a position: the mean of the network's score over all leaves of the search."""
-        candidates = self.candidates(game)
-        if self._network is None or not candidates or not self.root.is_at(game):
-            return super().score(game)
-        found = scores_of_leaves(self.trees, self.composition.prior_n)
-        if not found:
-            return None
+            return (None, {}) if moves_to_try(game) else (game.score(), {PASS: game.score()})
+        found, candidates = scores_of_leaves(self.trees, self.composition.prior_n), self.candidates(game)
+        if not found or not candidates:
+            return None, {}
         n, total = (sum(column) for column in zip(*found.values(), strict=True))
-        return self._points(total / n, candidates[0].value, game)
+        known = [(c, *found[c.move]) for c in candidates if c.move in found]
+        points = {c.move: self._points(below / k, c.value, game) for c, k, below in known}
+        return self._points(total / n, candidates[0].value, game), points
 
     def _points(self, score: float, value: float, game: Game) -> float:
         """Return points that agree with the chance, as the calibration says."""

@@ -37,7 +37,7 @@ def play(file: File, size: int = 9, games: int = 40, simulations: int = 1_000, s
         game, rows, decided = rlgo.Game(size, 7.5), [], 0
         while not game.is_over() and len(game.moves) < 2.2 * size * size:
             player.simulations = simulations if decided < 6 else max(100, simulations // 6)
-            move, found, score = player.genmove(game), player.candidates(game), player.score(game)
+            move, found, (score, _) = player.genmove(game), player.candidates(game), player.scores(game)
             if score is not None and player.result is not None:
                 chance = player.chance(found[0].value, game)
                 rows.append([len(game.moves), game.to_play, round(chance, 3), round(score, 2)])

@@ -210,14 +210,12 @@ class Player(Protocol):
         """
         return []
 
-    def scores(self, game: Game) -> dict[int, float]:  # noqa: ARG002 - a hook
-        """Return Black's expected points, komi included, after each move that `candidates` lists; empty: unknown."""
-        return {}
+    def scores(self, game: Game) -> tuple[float | None, dict[int, float]]:  # noqa: ARG002 - a hook
+        """Return Black's expected points, komi included, in the position, and after the moves that `candidates` lists.
 
-    def score(self, game: Game) -> float | None:
-        """Return Black's expected points, komi included, in the position of `candidates`: here those of the best."""
-        best = next(iter(self.candidates(game)), None)
-        return None if best is None else self.scores(game).get(best.move)
+        None, or no entry: unknown.
+        """
+        return None, {}
 
     def compare(self, game: Game, move: int) -> list[Candidate]:  # noqa: ARG002 - a hook
         """Search a position, and `move` about as much as the best one; return the candidates, the best first.

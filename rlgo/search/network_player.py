@@ -93,10 +93,12 @@ class NetworkPlayer(Player):
         best_first = sorted(policy, key=lambda p: -policy[p])
         return [Candidate(p, value, 1, [p], policy[p]) for p in best_first]
 
-    def scores(self, game: Game) -> dict[int, float]:
-        """Return the network's score of the position, for every move, if it has one."""
+    def scores(self, game: Game) -> tuple[float | None, dict[int, float]]:
+        """Return the network's score of the position, also for every move, if it has one."""
         score = self._network(Positions.of(game, self._network.history)).get("score")
-        return {} if score is None else dict.fromkeys([c.move for c in self.candidates(game)], float(score[0]))
+        if score is None:
+            return None, {}
+        return float(score[0]), dict.fromkeys([c.move for c in self.candidates(game)], float(score[0]))
 
     def analyses(self) -> dict[str, np.ndarray]:
         """Return the maps ``policy``, the probability of each move, and ``ownership``, P(Black owns each point)."""

@@ -132,4 +132,4 @@ def analyze(game: Game, player: Player) -> Analysis:
     maps = {name: values.copy() for name, values in player.analyses().items()}
     best = next(iter(player.candidates(game)), None)
     chance = None if best is None or player.calibration is None else player.chance(best.value, game)
-    return Analysis(game, player.name, move, player.report(), maps, player.memory(), chance, player.score(game))
+    return Analysis(game, player.name, move, player.report(), maps, player.memory(), chance, player.scores(game)[0])

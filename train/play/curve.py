@@ -234,7 +234,7 @@ def opinion_of(position: Game, player: Player, move: int | None = None) -> Opini
     candidates = player.candidates(position) if move is None else player.compare(position, move)
     if not candidates:
         raise RlgoError(f"{player.name} does not evaluate positions: expected a player that searches or evaluates")
-    color, scores, best = position.to_play, player.scores(position), candidates[0]
+    color, (_, scores), best = position.to_play, player.scores(position), candidates[0]
     played = next((c for c in candidates if c.move == move and c.visits >= _ENOUGH * best.visits), None)
     value, score = player.chance(best.value, position), scores.get(best.move, math.nan)
     loss = points = math.nan

@@ -118,9 +118,9 @@ def scores_of(found: Sequence[Candidate], game: Game, player: Player) -> tuple[f
 
     For a player without scores, all are those of the position by playouts.
     """
-    known, score = player.scores(game), player.score(game)
+    score, known = player.scores(game)
     if score is None:
-        known, score = {}, ownership_of(found, game).score
+        score = ownership_of(found, game).score
     return score, {c.move: known.get(c.move, score) for c in found}
 
 

@@ -42,8 +42,8 @@ class Judge(Player):
         rest = [Candidate(p, VALUES[n] - loss, 60, [p]) for p in others]
         return [Candidate(best, VALUES[n], 100, [best]), *rest]
 
-    def scores(self, game: Game) -> dict[int, float]:
-        return {c.move: 20 * c.value - 10 for c in self.candidates(game)}
+    def scores(self, game: Game) -> tuple[float | None, dict[int, float]]:
+        return 0.0, {c.move: 20 * c.value - 10 for c in self.candidates(game)}
 
 
 class Unsure(Judge):
@@ -52,8 +52,8 @@ class Unsure(Judge):
     def candidates(self, game: Game) -> list[Candidate]:
         return [c._replace(visits=1 if c.visits == 60 else 100) for c in super().candidates(game)]
 
-    def scores(self, _: Game) -> dict[int, float]:
-        return {}
+    def scores(self, _: Game) -> tuple[float | None, dict[int, float]]:
+        return None, {}
 
 
 def played(names: str, size: int = 9) -> Game:

@@ -204,12 +204,9 @@ def test_ownership_root_and_number_of_moves() -> None:
 class Scorer(Thinker):
     """Knows the score of its first two moves."""
 
-    def scores(self, game: Game) -> dict[int, float]:
+    def scores(self, game: Game) -> tuple[float | None, dict[int, float]]:
         first, second = game.legal_moves()[:2]
-        return {first: 2.5, second: -1.25}
-
-    def score(self, game: Game) -> float | None:
-        return 1.5 if self.candidates(game) else None
+        return 1.5, {first: 2.5, second: -1.25}
 
 
 def test_scores_are_those_of_the_search() -> None:

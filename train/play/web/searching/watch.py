@@ -34,7 +34,7 @@ class Frame(NamedTuple):
 
     statistics: SearchStatistics
     seconds: float
-    score: float | None = None  # Black's points (`Player.score`)
+    score: float | None = None  # Black's points (`Player.scores`)
 
 
 class Subject(NamedTuple):
@@ -111,7 +111,7 @@ class Watch:
         chances = [player.chance(float(v), game) if np.isfinite(v) else np.nan for v in values]
         columns["chance"] = np.array(chances, np.float32)
         lines = [line[:_LINE_MOVES] for line in statistics.lines[:_LINES]]
-        score = player.score(game)
+        score, _ = player.scores(game)
         compact = statistics._replace(columns=columns, lines=lines)
         return Frame(compact, seconds, None if score is None else round(score, 1))
 

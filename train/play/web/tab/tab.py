@@ -385,7 +385,7 @@ class Tab:
         if not self._shows_ownership or game.moves != self.game.game.moves[: self.game.at]:
             return
         ownership, found = player.analyses().get("ownership"), player.candidates(game)
-        score = player.score(game)
+        score, _ = player.scores(game)
         if ownership is not None:
             self._send_ownership(game, 2 * ownership - 1, "network", score)
             return
