@@ -44,6 +44,7 @@ def test_space_searches_after_a_click_on_a_tab(page, view):
 
 def test_every_key_of_the_help_does_what_it_says(page):
     """The table is complete: it lists what is tried here, and no more."""
+    page.on("filechooser", lambda chooser: None)  # without it, a browser may cancel one before it hears of being watched
     begin_alone(page, size=9, moves=12)
     page.keyboard.press("?")
     keys = page.get_by_role("dialog", name="Keys")
@@ -81,8 +82,10 @@ def test_every_key_of_the_help_does_what_it_says(page):
     press("s")
     page.get_by_role("region", name="Score").wait_for()
     press("n")
-    page.get_by_role("dialog", name="New game").wait_for()
+    new_game = page.get_by_role("dialog", name="New game")
+    new_game.wait_for()
     page.keyboard.press("Escape")
+    new_game.wait_for(state="hidden")
     press("m")
     page.locator("#move:focus").wait_for()
     page.locator("#move").blur()

@@ -74,7 +74,7 @@ const MOVING = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"
 
 /** In a field, keys write; in a dialog, they are the dialog's; sliders, tables, buttons and boxes have keys of their own. */
 function isTaken({ key, target }: KeyboardEvent): boolean {
-  if (!(target instanceof Element)) return false;
+  if (!(target instanceof Element) || target.closest("dialog:not([open])")) return false; // one that closes has the focus for a moment
   if (target.closest("input[type=text], input[type=number], textarea, select, dialog")) return true;
   return MOVING.includes(key) && !target.matches(".navigation input") && target.matches(key === " " ? "[type=checkbox], button, summary" : "input, [role=region]");
 }
