@@ -222,6 +222,21 @@ def test_an_engine_asked_for_a_move_in_the_past(page, monkeypatch):
     assert game["moves"] == [["black", "C3"], ["white", "B2"]]
 
 
+def test_the_next_move_of_the_line_goes_along_it_unless_an_engine_answers(page, monkeypatch):
+    stand_in(monkeypatch, bot=engine("B2"))
+    page.do("new", size=5, black="human", white="human")
+    for move in ("C3", "C4", "D4"):
+        page.do("play", move=move)
+    page.do("goto", at=0)
+    game = page.do("play", move="C3")
+    assert (game["at"], len(game["moves"])) == (1, 3)
+    page.do("seats", white="bot")
+    page.do("goto", at=0)
+    page.do("play", move="C3")
+    game = page.until("game", lambda g: g["at"] == 2)
+    assert game["moves"] == [["black", "C3"], ["white", "B2"]]
+
+
 def test_new_games(page, monkeypatch):
     stand_in(monkeypatch, bot=engine("E5"))
     game = page.do("new", size=9, handicap=2, black="human", white="human")

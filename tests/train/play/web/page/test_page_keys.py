@@ -44,7 +44,7 @@ def test_space_searches_after_a_click_on_a_tab(page, view):
 
 def test_every_key_of_the_help_does_what_it_says(page):
     """The table is complete: it lists what is tried here, and no more."""
-    page.on("filechooser", lambda chooser: None)  # without it, a browser may cancel one before it hears of being watched
+    page.on("filechooser", lambda _: None)  # from now on: one that opens before it is waited for would be cancelled
     begin_alone(page, size=9, moves=12)
     page.keyboard.press("?")
     keys = page.get_by_role("dialog", name="Keys")
