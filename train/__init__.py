@@ -7,8 +7,7 @@ Start reading at `cli/main.py`. The rooms, from the lowest floor up; each import
 * `settings`, `config`: what values may be, and the TOML files that hold them; `board_pictures`
 * `players`: players by name, from a text such as ``dyna2,simulations=500``
 * `arena`: matches, tournaments and ratings; `play`: games with people and other programs
-* `runs`: training runs, alone and in sweeps; `games`: training games, and patterns, calibrations and default policies
-  learned from them
+* `runs`: training runs, alone and in sweeps; `games`: training games, and patterns and calibrations learned from them
 * `network`: networks, learned from games; `experiments`: the papers' tables and figures; `bench`: measurements of speed
 * `cli`: the command line
 

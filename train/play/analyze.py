@@ -40,7 +40,7 @@ class Analysis:
     maps : by name, float64[size, size]: P(Black wins) after each move, NaN where there is no value
     memory : what the search has learned, if the player learns while it plays
     chance : Black's chance of winning by the player's best move (`Player.chance`); None without a calibration
-    score : Black's points by that move (`Player.scores`); None for a player that has none
+    score : Black's points in the position (`Player.scores`); None for a player that has none
     """
 
     game: Game

@@ -46,7 +46,7 @@ _HELP = """\
   resign     give up
   undo       take back your last move and the engine's reply
   hint       what the strongest engine would play here
-  score      the score so far, and dead stones, by playouts
+  score      the score so far, and dead stones, by a search
   save FILE  write the game to an SGF file
   help       this list
   quit       leave (so do Ctrl-D and Ctrl-C)"""

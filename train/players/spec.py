@@ -107,10 +107,14 @@ def make_player(spec: str | Spec, size: int, seed: Seed = None, key: tuple[int, 
     return player
 
 
-def strongest(spec: str) -> str:
-    """Return who gives hints and analyses where a player plays: for ``rlgo,strength=3``, ``rlgo``."""
+def strongest(spec: str, seconds: float | None = None) -> str:
+    """Return who gives hints and analyses where a player plays: for ``rlgo,strength=3``, ``rlgo``.
+
+    seconds : of a search, in place of a level's limit
+    """
     name, values = parse_spec(spec)
-    return name if "strength" in values else spec
+    limit = "" if seconds is None else f",seconds={seconds:g}"
+    return name + limit if "strength" in values else spec
 
 
 def _keys(kind: type[Keys], values: dict[str, Any], size: int | None = None) -> Keys:

@@ -126,11 +126,16 @@ def test_the_strongest_player_analyses(page, monkeypatch):
     monkeypatch.setattr(Searches, "start", lambda _, key, spec, *__, **___: started.append((key, spec)))
     page.do("new", size=9, white="rlgo,strength=2", black="rlgo,strength=1", paused=True)
     for role in ("analysis", "a"):
-        page.ask("search", role=role, player="rlgo,strength=2")
+        page.ask("search", role=role, player="rlgo,strength=2", seconds=5)
     page.ask("review", player="rlgo,strength=2", seconds=1)
     page.ask("genmove")
     page.do("pause")
-    assert started == [("analysis", "rlgo"), ("a", "rlgo,strength=2"), ("review", "rlgo"), ("black", "rlgo,strength=1")]
+    assert started == [
+        ("analysis", "rlgo,seconds=5"),
+        ("a", "rlgo,strength=2"),
+        ("review", "rlgo,seconds=1"),
+        ("black", "rlgo,strength=1"),
+    ]
 
 
 def test_a_human_resigns(page):

@@ -99,13 +99,13 @@ class TabGame:
 
         The next move of the line itself shows the next position, unless an engine is to answer it.
         """
-        self._changing()
         game = self.shown()
         color = game.to_play
         no_engine = self.paused or set(self.seats.values()) == {HUMAN}
         if no_engine and self.game.moves[self.at : self.at + 1] == [(color, p)]:
             self.at += 1
             return
+        self._changing()
         if p == RESIGN:
             game.resign()
             if len(game.moves) < len(self.game.moves):

@@ -300,7 +300,7 @@ class Tab:
     def _search(self, request: ask.Search) -> None:
         spec, shown = request.player or self._options.player, self.game.shown()
         self._shared.specs.check(spec, shown.size)
-        spec = strongest(spec) if request.role == "analysis" else spec
+        spec = strongest(spec, request.seconds) if request.role == "analysis" else spec
         # What is compared begins anew each time: no side has simulations of an earlier search.
         number = self._games if request.role == "analysis" else -self._searches.n
         self._searches.start(request.role, spec, shown, seconds=request.seconds, game_number=number)
@@ -315,7 +315,7 @@ class Tab:
     def _begin_review(self, request: ask.Review) -> None:
         spec = request.player or self._options.player
         self._shared.specs.check(spec, self.game.game.size)
-        spec = strongest(spec)
+        spec = strongest(spec, request.seconds)
         self._end_review()
         settings: dict[str, Any] = {"seconds": request.seconds, "game_number": self._games}
         search = partial(self._searches.start, "review", spec, **settings)
