@@ -169,33 +169,23 @@ def needs_weights(search: Search) -> bool:
     return is_truncated or uses_value or needs(search, "weights")
 
 
-def with_network(search: Search, after: int = 16, share: float = 0.5) -> Search:
-    """Return a search that a network takes part in: its policy in a last stage, and its value in that of leaves.
-
-    after : the visits of a node before the network evaluates it; earlier stages stay
-    share : how far the network corrects the values of leaves, see `leaves.CorrectedValue`
-    """
+def with_network(search: Search) -> Search:
+    """Return a search that a network takes part in: its policy in a last stage, and its value in that of leaves."""
     if any(isinstance(part, Network) for part in parts(search)):
         return search
     last = parts_of(search.prior[-1].prior) if search.prior else []
     network = sum_of(*(part for part in last if isinstance(part, Rlgo)), Network())
-    stages = (*(stage for stage in search.prior if stage.after < after), Stage(network, after))
+    stages = (*(stage for stage in search.prior if stage.after < 16), Stage(network, after=16))
     leaf = search.leaf
-    if isinstance(getattr(leaf, "value", None), LearnedValue) and share > 0:
-        is_alone = share == 1 and not needs(search, "weights")
-        leaf = leaf._replace(value=NetworkValue() if is_alone else CorrectedValue(leaf.value.tempo, share))
+    if isinstance(getattr(leaf, "value", None), LearnedValue):
+        leaf = leaf._replace(value=CorrectedValue(leaf.value.tempo, 0.5))
     return search._replace(prior=stages, leaf=leaf)
 
 
-def with_evaluator(search: Search, policy: bool = True, value: bool = True) -> Search:
-    """Return a search whose prior, whose values of leaves, or both come from an evaluator."""
-    if policy:
-        search = search._replace(prior=(Stage(Outside()),))
-    if value and hasattr(search.leaf, "value"):
-        search = search._replace(leaf=search.leaf._replace(value=OutsideValue()))
-    elif not policy:
-        raise RlgoError("evaluator: cannot be combined with leaf_value = 0, unless its policy is used")
-    return search
+def with_evaluator(search: Search) -> Search:
+    """Return a search whose prior, and values of leaves if it has any, come from an evaluator."""
+    leaf = search.leaf._replace(value=OutsideValue()) if hasattr(search.leaf, "value") else search.leaf
+    return search._replace(prior=(Stage(Outside()),), leaf=leaf)
 
 
 class Resources(NamedTuple):

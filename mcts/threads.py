@@ -184,13 +184,9 @@ class SearchThreads:
         if self.batches is not None:
             self.batches.answer_all(task.is_over)
 
-    def _tree_of(self, i: int) -> Tree:
-        """Return the tree that thread i grows."""
-        return self.trees[i % len(self.trees)]
-
     def _simulate(self, i: int, budget: np.ndarray, task: Task) -> int:
         """Run simulations in the workspace of thread i; see `search.simulate`."""
-        tree, workspace = self._tree_of(i), self.workspaces[i]
+        tree, workspace = self.trees[i % len(self.trees)], self.workspaces[i]
         return int(simulate(budget, task.root, task.last_moves, tree, task.context, workspace))
 
     def give_prior_to_roots(self, task: Task) -> None:

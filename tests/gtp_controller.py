@@ -122,7 +122,7 @@ class Controller:
 
     @property
     def game(self) -> Game:
-        return self.engine.game
+        return self.engine.session.game
 
 
 CORE = """protocol_version name version known_command list_commands quit boardsize clear_board komi play

@@ -163,7 +163,10 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, **players: Callable[[], Player]) -
         made.append(player)
         return player
 
-    monkeypatch.setattr("train.play.web.tab.tab.strongest", lambda text: text if text in players else strongest(text))
+    def analyst(text: str, *limit: float | None) -> str:
+        return text if text in players else strongest(text, *limit)
+
+    monkeypatch.setattr("train.play.web.tab.tab.strongest", analyst)
     monkeypatch.setattr(Specs, "check", check_or_pass)
     monkeypatch.setattr(Specs, "make", make_or_stand_in)
     return made

@@ -20,6 +20,7 @@ SGF files up to 19x19 may also write a pass as tt, or as the point beyond the lo
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
@@ -116,6 +117,11 @@ def to_vertex(point: int, size: int) -> str:
         return "pass"
     row, col = to_row_col(point, size)
     return f"{COLUMNS[col]}{row + 1}"
+
+
+def vertices(points: Iterable[int], size: int) -> str:
+    """Return the GTP vertices of points, separated by spaces."""
+    return " ".join(to_vertex(p, size) for p in points)
 
 
 def from_vertex(text: str, size: int) -> int:

@@ -85,17 +85,8 @@ class LearnWorker:
 
     stopped = False
 
-    def __init__(
-        self,
-        features: FeatureSet,
-        learning: Learning,
-        policy: Policy,
-        komi: float,
-        max_moves: int,
-        seed: int | np.random.SeedSequence,
-        theta: np.ndarray | None = None,
-        optimiser: str | LearningRule = "normalised",
-    ):
+    def __init__(self, arguments: WorkerArguments):
+        features, learning, policy, komi, max_moves, seed, theta, optimiser = arguments
         self.features, self.learning, self.policy = features, learning, policy
         self.max_moves = check_max_moves(max_moves, features.size, "policy.max_moves")
         self.memory = make_memory(features, learning, theta, find_rule(optimiser))
@@ -333,9 +324,9 @@ class Learner:
     def _spawn(self, per_worker: Sequence[WorkerArguments]) -> LearnWorkers:
         """Start the workers: here on threads."""
         first, *others = per_worker
-        workers = [LearnWorker(*first)]
+        workers = [LearnWorker(first)]
         announce(f"run.workers = {len(per_worker)}", len(per_worker) * bytes_of(workers[0].memory))
-        return LearnWorkers([*workers, *(LearnWorker(*arguments) for arguments in others)])
+        return LearnWorkers([*workers, *(LearnWorker(arguments) for arguments in others)])
 
     @property
     def theta(self) -> np.ndarray:

@@ -14,8 +14,8 @@ from rlgo.base.checks import check
 from rlgo.base.settings import Count
 from rlgo.compiler.jit import compiling, copy_record, make_rng, njit
 from rlgo.go.board import BLACK, BORDER, EMPTY, WHITE, new_boards
-from rlgo.go.coords import from_row_col
 from rlgo.go.game import Game
+from rlgo.go.positions import board_points
 from rlgo.go.rules import make_rules
 from rlgo.moves.rollout import DefaultPolicy, new_rollout, playout
 from rlgo.play.player import Seed
@@ -68,9 +68,7 @@ class Ownership:
         self._game = game
         self._owned = owned  # float64 by point
         self.wins = wins
-        self.map = np.array(
-            [[owned[from_row_col(row, col, game.size)] for col in range(game.size)] for row in range(game.size)]
-        )
+        self.map = owned[board_points(game.size)]
 
     @classmethod
     def of(cls, game: Game, playouts: int = PLAYOUTS, seed: Seed = 0) -> Ownership:

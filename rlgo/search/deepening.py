@@ -19,7 +19,7 @@ from rlgo.compiler.jit import compiling, make_rng, seed_sequence
 from rlgo.features.incremental import new_shapes, reset, shapes_dtype
 from rlgo.features.shapes import Table, make_features, with_others
 from rlgo.go.board import BLACK, PASS, new_boards
-from rlgo.go.coords import to_vertex
+from rlgo.go.coords import vertices
 from rlgo.go.game import Game
 from rlgo.go.rules import make_rules
 from rlgo.play.player import Candidate, SearchStatistics, Seed, moves_to_try, position_of
@@ -55,7 +55,7 @@ def describe(result: AlphaBetaResult, size: int) -> str:
     """Describe a search in one line."""
     if not result.depth:
         return "alpha-beta: nothing to try"
-    line = " ".join(to_vertex(p, size) for p in result.line)
+    line = vertices(result.line, size)
     v = sigmoid(result.x)
     return f"alpha-beta: depth {result.depth}, {result.nodes:,} positions, P(Black wins) = {v:.1%} after {line}"
 

@@ -22,8 +22,8 @@ from rlgo.base.ram import announce
 from rlgo.base.settings import DEFAULT_SIZE, EPSILON_GREEDY, SOFTMAX, NonNegative, Policy, Probability, board_size
 from rlgo.compiler.jit import compiling, copy_record, inline, njit, seed_sequence
 from rlgo.go.board import BLACK, PASS, is_sensible, outcome, play, position_key, random_move
-from rlgo.go.coords import from_row_col
 from rlgo.go.game import Game
+from rlgo.go.positions import points_of_moves
 from rlgo.go.rules import check_max_moves, make_rules, padded_points
 from rlgo.learning.policy import explores
 from rlgo.learning.scratch import clear_tally, make_scratch
@@ -239,7 +239,7 @@ class TableSearch(Player):
         places = np.full(1 << (2 * simulations).bit_length(), -1, np.int64)
         self._known = States(np.zeros(simulations, state_dtype(size)), places, np.zeros(self.max_moves, np.int64))
         self.states, self.visited = self._known.states, self._known.visited
-        self._points = np.array([from_row_col(row, col, size) for row in range(size) for col in range(size)] + [PASS])
+        self._points = points_of_moves(size)
         self._values = np.full(size * size + 1, np.nan)
 
     def genmove(self, game: Game) -> int:

@@ -106,7 +106,7 @@ def test_gtp(command: str) -> None:
             assert words[visits + 1] == words[3]
             assert all(word.isdigit() for word in words[visits + 1 : visits + (visits - pv)])
             assert (len(words) - words.index("movesOwnership") == 26) if number < 6 else "movesOwnership" not in words
-    assert engine.game.allowed is None
+    assert engine.session.game.allowed is None
 
 
 def _length(words: list[str]) -> int:

@@ -6,11 +6,11 @@ import pytest
 from tree_tools import SIZE, by_hash, composed, random_weights
 
 from mcts import Even, Handcrafted, Mixture, Network, Patterns, Puct, Rave, Rlgo, Stage, Ucb1
-from mcts.leaves import CorrectedValue, LearnedValue, NetworkValue, OutsideValue, Playout, Value
+from mcts.leaves import CorrectedValue, LearnedValue, OutsideValue, Playout, Value
 from mcts.player import TreeSearch
 from mcts.policies.rave import Schedule
 from mcts.priors import Outside, sum_of
-from mcts.settings import ALGORITHMS, Resources, Search, with_evaluator, with_network
+from mcts.settings import ALGORITHMS, Resources, Search, with_network
 from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.search.td_search import TdSearch
@@ -95,8 +95,6 @@ def test_a_network_joins_the_last_stage_of_a_search():
     assert search.prior == (Stage(Handcrafted()), Stage(sum_of(Rlgo(), Network()), 16))
     assert search.leaf == Mixture(0.5, CorrectedValue(0.9, 0.5))
     assert with_network(search) is search
-    assert with_network(Search(leaf=leaf), share=1.0).leaf.value == NetworkValue()
-    assert with_network(Search(leaf=leaf), share=0.0).leaf == leaf
 
 
 def test_an_evaluator_gives_what_a_search_does_not_have_from_others():
@@ -112,7 +110,5 @@ def test_an_evaluator_gives_what_a_search_does_not_have_from_others():
         assert (found.prior, found.leaf) == ((Stage(prior),), leaf)
     with pytest.raises(RlgoError, match="flat Monte-Carlo"):
         TreeSearch(SIZE, ALGORITHMS["mc"], evaluator=by_hash)
-    with pytest.raises(RlgoError, match="leaf_value = 0"):
-        with_evaluator(Search(), policy=False)
     with pytest.raises(RlgoError, match="evaluator = 3: expected a function"):
         TreeSearch(SIZE, evaluator=3)

@@ -19,10 +19,10 @@ from rlgo.base.checks import validated
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import append, read_file, write_atomically
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE, MAX_SIZE, BoardSize, Count, Komi, Probability, SeedNumber
-from rlgo.go.coords import to_row_col
+from rlgo.go.coords import to_row_col, vertices
 from rlgo.go.game import Game
 from train import console, provenance
-from train.arena.openings import FORMAT, VERSION, Opening, position_key, read_made, read_openings, text_of
+from train.arena.openings import FORMAT, VERSION, Opening, position_key, read_made, read_openings
 from train.arena.prepare import try_players
 from train.checksums import add_checksum
 from train.locks import only_writer
@@ -127,7 +127,7 @@ def _line(opening: Opening, size: int) -> bytes:
     """Return the line of an opening in its file."""
     data = {
         "number": opening.number,
-        "moves": text_of(opening.moves, size),
+        "moves": vertices(opening.moves, size),
         "value": round(opening.value, 4),
         "chance": round(opening.chance, 4),
     }

@@ -26,7 +26,7 @@ from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_OPENING_PLIES
 from rlgo.compiler.jit import seed_sequence
 from rlgo.features.windows import move_point
 from rlgo.go.board import PASS
-from rlgo.go.coords import from_row_col, from_vertex, to_row_col, to_vertex
+from rlgo.go.coords import from_row_col, from_vertex, to_row_col
 from rlgo.go.game import Game
 from rlgo.play.player import random_move
 from train.checksums import verify
@@ -285,8 +285,3 @@ def position_key(moves: Sequence[int], size: int) -> tuple[tuple[int, ...], ...]
         game.play(p)
     stones = [tuple(p for p, c in enumerate(game.board.color.tolist()) if c == color) for color in (1, 2)]
     return min(tuple(tuple(sorted(moved(g, points, size))) for points in stones) for g in SYMMETRIES)
-
-
-def text_of(moves: Sequence[int], size: int) -> str:
-    """Return the moves of an opening as text: ``B4 B3 E4 F3``."""
-    return " ".join(to_vertex(p, size) for p in moves)

@@ -264,11 +264,6 @@ class ProcessPool(GamePool):
         self.places = n
         self._workers = [self._spawn() for _ in range(n)]
 
-    @property
-    def pids(self) -> list[int]:
-        """The ids of the processes, by place."""
-        return [process.pid for process, _ in self._workers]
-
     def _spawn(self) -> tuple[Any, Connection]:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs, os.environ.get(_SAFE_PATH)), daemon=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 from rlgo.base.errors import RlgoError
 from rlgo.base.files import append, is_stream, read_file, write_atomically
-from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.go.coords import from_vertex, vertices
 from train import console
 from train.arena.openings import with_openings
 from train.arena.pool import GamePool, GameTask
@@ -49,7 +49,7 @@ class PlayedGame:
             "white": self.white,
             "result": r.result,
             "z": r.z,
-            "moves": " ".join(to_vertex(p, size) for p in r.moves),
+            "moves": vertices(r.moves, size),
             "capped": r.capped,
             "forfeit": r.forfeit,
             "seconds": [round(s, 3) for s in r.seconds],
@@ -219,12 +219,6 @@ def read_header(path: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError):
         raise RlgoError(f"{path}: damaged, or not a results file of this version of rlgo") from None
     return header
-
-
-def read_versions(path: Path) -> dict[str, str]:
-    """Return the versions of external engines that a results file names. RlgoError if it is not a results file."""
-    versions: dict[str, str] = read_header(path)["versions"]
-    return versions
 
 
 def check_records(folder: Path, is_new: bool) -> None:

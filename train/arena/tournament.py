@@ -45,7 +45,7 @@ from train.arena.openings import Openings, find_openings
 from train.arena.pool import GamePool, GameTask, make_pool
 from train.arena.prepare import try_players
 from train.arena.referee import GameRules
-from train.arena.results import PlayedGame, Results, open_results, play_into, read_results, read_versions
+from train.arena.results import PlayedGame, Results, open_results, play_into, read_header, read_results
 from train.config import TournamentConfig, read_toml
 from train.players.spec import parse_spec
 from train.plots import FIRST, light_frame, make_figure, save_figure
@@ -315,7 +315,7 @@ def standing_of(plan: TournamentPlan) -> Standing:
     path = plan.folder / RESULTS
     if not path.is_file():
         raise RlgoError(f"{path}: no such file: this tournament has not begun")
-    engines = read_versions(path)
+    engines = read_header(path)["versions"]
     total = plan.total_games
     games = Results(plan.settings.size, games=read_results(path, plan.header, plan.settings.size)).first(total)
     return _make_standing(plan, games, engines)

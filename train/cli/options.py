@@ -236,10 +236,12 @@ def check_folder(path: Path | None, option: str = "--sgf") -> None:
         files.check_folder(path, f"{option} ")
 
 
-def check_picture(path: Path | None, option: str = "--png") -> None:
+def check_picture(path: Path | None) -> None:
     """Raise RlgoError now if no picture can be drawn to `path`, rather than after hours of work."""
     if path is not None:
-        check_png(path, option)
+        if path.suffix.lower() not in (".png", ""):
+            raise RlgoError(f"--png {path}: expected a name that ends in .png: pictures are PNG files")
+        check_writable(path, "--png")
 
         from train.plots import need_matplotlib
 
@@ -251,13 +253,6 @@ def check_outputs(json_file: Path | None, png: Path | None) -> None:
     check_writable(json_file)
     check_picture(png)
     check_different(("--json", json_file), ("--png", png))
-
-
-def check_png(path: Path, option: str = "--png") -> None:
-    """Raise RlgoError unless `path` can be written and may be a PNG picture by its name."""
-    if path.suffix.lower() not in (".png", ""):
-        raise RlgoError(f"{option} {path}: expected a name that ends in .png: pictures are PNG files")
-    check_writable(path, option)
 
 
 def check_new(path: Path, force: bool, option: str = "-o") -> None:

@@ -11,7 +11,7 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from rlgo.base.errors import RlgoError, nearest
@@ -19,7 +19,7 @@ from rlgo.base.files import user_path, write_atomically
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.go.clock import parse_time
-from rlgo.go.coords import from_vertex, to_vertex
+from rlgo.go.coords import from_vertex, to_vertex, vertices
 from rlgo.go.draw import board_text
 from rlgo.go.game import COLOR_NAMES, Game
 from rlgo.play.ending import Ending
@@ -254,7 +254,7 @@ class TerminalGame:
         """Describe an engine's evaluation of a move in the position of `game`."""
         wins = won_by(game.to_play, session.player.chance(candidate.value, game))
         visits = f", {candidate.visits:,} visits" if candidate.visits > 1 else ""
-        expected = _vertices(candidate.line[1 : 1 + _LINE_MOVES], game)
+        expected = vertices(candidate.line[1 : 1 + _LINE_MOVES], game.size)
         return f"P(win) {wins:.1%}{visits}" + (f", expects {expected}" if expected else "")
 
     def _hint(self) -> None:
@@ -284,11 +284,11 @@ class TerminalGame:
                 name: sorted(p for chain in chains for p in chain if color[p] == side)
                 for side, name in COLOR_NAMES.items()
             }
-            named = "; ".join(f"{name} {_vertices(found, self.game)}" for name, found in points.items() if found)
+            named = "; ".join(f"{name} {vertices(found, self.game.size)}" for name, found in points.items() if found)
             texts += [f"{what}: {named}."] if named else []
         texts = texts or ["No stone is dead."]
         if ending.unfinished:
-            texts.append(f"Unfinished, for whoever moves first: {_vertices(ending.unfinished, self.game)}.")
+            texts.append(f"Unfinished, for whoever moves first: {vertices(ending.unfinished, self.game.size)}.")
         return " ".join(texts)
 
     # --- the record ---
@@ -333,10 +333,6 @@ class TerminalGame:
         if self.game.is_over():
             return f"{self._result} (undo, save or quit)> "
         return f"{len(self.game.moves) + 1} {COLOR_NAMES[self.game.to_play]}> "
-
-
-def _vertices(points: Iterable[int], game: Game) -> str:
-    return " ".join(to_vertex(p, game.size) for p in points)
 
 
 def play_in_terminal(

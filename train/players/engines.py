@@ -115,11 +115,6 @@ class GtpClient(Player):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def pid(self) -> int | None:
-        """The engine's process id, or None if no process is running."""
-        return None if self._process is None else self._process.pid
-
     # --- the player ---
 
     def genmove(self, game: Game) -> int:

@@ -32,14 +32,6 @@ _KINDS = {  # the folders of shipped configs, and the command for each
     "network": ("Learning of networks", "rlgo network train DIR... --config NAME"),
 }
 
-_KIND_BY_KEY = {
-    "tournament": "tournaments",
-    "sweep": "sweeps",
-    "experiment": "experiments",
-    "player": "players",
-    "network": "network",
-}
-
 
 class KeyRow(NamedTuple):
     """One key of a player, in words."""
@@ -223,7 +215,7 @@ def find_config(name: str) -> tuple[str, Path]:
 def kind_of(path: Path) -> str:
     """Return the kind of a config, by its tables and keys: its folder below configs/, "" for training runs."""
     data = read_toml(path)
-    return next((kind for key, kind in _KIND_BY_KEY.items() if key in data), "")
+    return next((kind for kind in _KINDS if kind and kind.removesuffix("s") in data), "")
 
 
 def _run_config_text(path: Path) -> str:

@@ -73,7 +73,8 @@ def _worker_for(terms: Terms) -> LearnWorker:
         os.chdir(terms.folder)
     # One process of each machine compiles; the others load the result from its cache.
     with FileLock(CACHE_DIR / "cluster.lock"):
-        worker = LearnWorker(make_features(*terms.features), *terms[1:5], seed=0, optimiser=terms.optimiser)
+        features = make_features(*terms.features)
+        worker = LearnWorker(WorkerArguments(features, *terms[1:5], seed=0, optimiser=terms.optimiser))
         worker.compile()
     _made.clear()
     _made[key] = worker

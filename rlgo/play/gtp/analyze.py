@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, PASS
-from rlgo.go.coords import COLORS, from_vertex, to_vertex
+from rlgo.go.coords import COLORS, from_vertex, to_vertex, vertices
 from rlgo.go.game import Game
-from rlgo.play.gtp.arguments import parse_color, parse_count, take, vertices
+from rlgo.play.gtp.arguments import parse_color, parse_count, take
 from rlgo.play.gtp.commands import move_text
 from rlgo.play.gtp.protocol import Stream, command
 from rlgo.play.notes import print_note

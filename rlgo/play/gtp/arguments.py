@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from rlgo.base.checks import allows
 from rlgo.base.errors import RlgoError
 from rlgo.base.settings import Komi
-from rlgo.go.coords import COLORS, to_vertex
+from rlgo.go.coords import COLORS
 
 
 def take(args: list[str], names: str, *parsers: Callable[[str], Any]) -> list[Any]:
@@ -70,8 +70,3 @@ def parse_seconds(text: str) -> float:
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
         raise ValueError
     return float(text)
-
-
-def vertices(points: Iterable[int], size: int) -> str:
-    """Format points as GTP vertices, separated by spaces."""
-    return " ".join(to_vertex(p, size) for p in points)

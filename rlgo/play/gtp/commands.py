@@ -8,7 +8,7 @@ import re
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import BLACK, EMPTY, PASS, WHITE
 from rlgo.go.clock import TimeSettings
-from rlgo.go.coords import from_vertex
+from rlgo.go.coords import from_vertex, vertices
 from rlgo.go.draw import board_text
 from rlgo.go.game import COLOR_NAMES
 from rlgo.go.sgf import BadMove
@@ -20,7 +20,6 @@ from rlgo.play.gtp.arguments import (
     parse_seconds,
     parse_seconds_left,
     take,
-    vertices,
 )
 from rlgo.play.gtp.protocol import command
 from rlgo.play.player import name_of_move

@@ -9,9 +9,9 @@ import time
 
 from rlgo.base.errors import RlgoError
 from rlgo.go.board import EMPTY
-from rlgo.go.coords import from_vertex
+from rlgo.go.coords import from_vertex, vertices
 from rlgo.go.sgf import write_sgf
-from rlgo.play.gtp.arguments import parse_color, parse_integer, take, vertices
+from rlgo.play.gtp.arguments import parse_color, parse_integer, take
 from rlgo.play.gtp.commands import TERRITORY
 from rlgo.play.gtp.protocol import command
 from rlgo.play.session import GameSession

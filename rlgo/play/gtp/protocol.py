@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import version
 from rlgo.base.settings import DEFAULT_KOMI, DEFAULT_SIZE
-from rlgo.go.game import Game
 from rlgo.play.gtp.arguments import take
 from rlgo.play.gtp.lines import format_answer, one_line, printable, split_line
 from rlgo.play.notes import print_bug, print_note
@@ -150,16 +149,6 @@ class GtpEngine:
     def __repr__(self) -> str:
         return f"<GtpEngine over {self.session!r}>"
 
-    @property
-    def game(self) -> Game:
-        """The session's game."""
-        return self.session.game
-
-    @property
-    def player(self) -> Player:
-        """The session's player."""
-        return self.session.player
-
     def register(self, name: str, function: Handler, streams: bool = False) -> None:
         """Add a command to this engine only; `command` explains the function's arguments and answer."""
         self._registered[name] = Command(function, streams)
@@ -208,10 +197,6 @@ class GtpEngine:
         number : line number; None: the current line
         """
         self._interrupted = self._number if number is None else number
-
-    def ponder(self, stop: Callable[[], bool]) -> None:
-        """Think in the opponent's time until `stop` returns True; see `GameSession.ponder`."""
-        self.session.ponder(stop)
 
     def _answer(self, id_: str, words: list[str], stream: Stream) -> str:
         if not words:

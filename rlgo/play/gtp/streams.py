@@ -59,7 +59,7 @@ class _Streams:
                 break
             self._answer(number, line)
             if not engine.done:
-                engine.ponder(engine.has_input)
+                engine.session.ponder(engine.has_input)
 
     def _answer(self, number: int, line: bytes) -> None:
         if line == _TOO_LONG:

@@ -22,7 +22,7 @@ from rlgo.features.shapes import FeatureSet, Table, make_features
 from rlgo.features.weights import Weights
 from rlgo.go.board import PASS, is_legal, new_boards, play, random_move
 from rlgo.go.rules import zobrist
-from rlgo.learning.learner import LearnWorker
+from rlgo.learning.learner import LearnWorker, WorkerArguments
 from rlgo.learning.value import ValueFunction, best_afterstate, gain_of
 
 # ---------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_squares_are_a_special_case_without_other_windows():
 def test_learning_equals_the_paper_term_by_term(update, others):
     features = make_features(5, (1, 2), "LI+LD", others, "LI+LD")
     learning = Learning(alpha=0.5, update=update, normalise=ACTIVE, games=10)
-    worker = LearnWorker(features, learning, Policy(), 0.5, 0, 7, random_theta(features, 1, 0.1))
+    worker = LearnWorker(WorkerArguments(features, learning, Policy(), 0.5, 0, 7, random_theta(features, 1, 0.1)))
     index_of: dict = {}
     for game in range(3):
         before = worker.theta.copy()

@@ -8,7 +8,7 @@ from oracles import naive
 
 from rlgo.base.settings import EPSILON_GREEDY, HARMONIC, UPDATES, Learning, Policy
 from rlgo.features.shapes import make_features
-from rlgo.learning.learner import Learner, LearnWorker, add_up, averaging_rate, merged, share_out
+from rlgo.learning.learner import Learner, LearnWorker, WorkerArguments, add_up, averaging_rate, merged, share_out
 from rlgo.learning.selfplay import tally_dtype
 
 FEATURES = make_features(5, (1, 2))
@@ -99,7 +99,7 @@ def test_one_worker_learns_the_same_however_its_games_are_divided(update):
     tallies = [divided.learn(n) for n in (1, 8, 1, 13, 30, 7, 0, 40)]
     assert known(divided) == known(whole)
     assert divided.pool.workers[0].rng == whole.pool.workers[0].rng
-    alone = LearnWorker(FEATURES, whole.learning, POLICY, 0.5, 0, 1)
+    alone = LearnWorker(WorkerArguments(FEATURES, whole.learning, POLICY, 0.5, 0, 1))
     assert (alone.learn(100, 0), alone.theta.tobytes()) == (tally, whole.theta.tobytes())
     # To the last bit, for the logs of a run that was interrupted are to be the same, too.
     assert add_up(tallies) == tally
@@ -174,7 +174,7 @@ def test_workers_are_single_learners_that_merge():
     learner = learner_of(3, 7)
     learner.learn(50)  # two rounds of 21, and the start of the third
     seeds = np.random.SeedSequence(1).spawn(3)
-    singles = [LearnWorker(FEATURES, learner.learning, POLICY, 0.5, 0, seed) for seed in seeds]
+    singles = [LearnWorker(WorkerArguments(FEATURES, learner.learning, POLICY, 0.5, 0, seed)) for seed in seeds]
     theta, games = np.zeros(FEATURES.n_weights + 1, np.float32), 0
     for shares in ([7, 7, 7], [7, 7, 7], [2, 3, 3]):
         before = theta

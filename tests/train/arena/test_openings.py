@@ -10,7 +10,7 @@ import pytest
 
 import rlgo
 from rlgo.base.errors import RlgoError
-from rlgo.go.coords import from_vertex
+from rlgo.go.coords import from_vertex, vertices
 from rlgo.go.game import Game
 from train.arena.match import play_match
 from train.arena.openings import (
@@ -23,7 +23,6 @@ from train.arena.openings import (
     position_key,
     read_openings,
     shipped_sizes,
-    text_of,
     with_openings,
 )
 
@@ -178,6 +177,6 @@ def test_shipped_openings_are_different_and_in_their_band(size: int) -> None:
         found = read_openings(path, size)
         assert len(found) == 500
         assert all(0.45 <= opening.chance <= 0.6 for opening in found)
-        assert len({text_of(opening.moves, size) for opening in found}) == 500
+        assert len({vertices(opening.moves, size) for opening in found}) == 500
         keys += [position_key(opening.moves, size) for opening in found]
     assert len(set(keys)) == 1000

@@ -102,7 +102,7 @@ def task(number: int, black: str = "random", white: str = "random") -> GameTask:
 def test_a_process_that_dies_is_replaced_and_its_game_played_again(capfd: pytest.CaptureFixture[str]) -> None:
     with contextlib.closing(ProcessPool(2)) as pool:
         first = dict(moves_of(pool, 4))
-        os.kill(pool.pids[0], signal.SIGKILL)
+        os.kill(pool._workers[0][0].pid, signal.SIGKILL)
         again = dict(moves_of(pool, 12))
     assert sorted(again) == list(range(1, 13))
     assert {n: again[n] for n in first} == first  # what depends on nothing but the task

@@ -45,8 +45,8 @@ def clients() -> Iterator[list[GtpClient]]:
 
 
 def pid_of(client: GtpClient) -> int:
-    assert client.pid is not None
-    return client.pid
+    assert client._process is not None
+    return client._process.pid
 
 
 def test_an_engine_is_sent_what_it_lacks(engine: str, log: Path) -> None:

@@ -18,7 +18,7 @@ from rlgo.base.errors import RlgoError, shown
 from rlgo.base.files import make_folder
 from train.arena.match import play_match
 from train.arena.openings import find_openings, with_openings
-from train.arena.results import PlayedGame, read_results, read_versions
+from train.arena.results import PlayedGame, read_header, read_results
 from train.arena.tournament import RESULTS, TournamentPlan, run_tournament
 from train.config import TournamentConfig
 from train.console import message
@@ -274,4 +274,4 @@ def _read(
     openings = find_openings(e.settings.openings, size, e.settings.komi).name
     about = {"komi": e.settings.komi, "openings": openings, **about}
     games = [game for game in read_results(path, about, size) if game.number <= most]
-    return sorted(games, key=lambda game: game.number), read_versions(path)
+    return sorted(games, key=lambda game: game.number), read_header(path)["versions"]

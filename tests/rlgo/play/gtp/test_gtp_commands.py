@@ -120,13 +120,13 @@ def test_a_player_is_made_for_another_size() -> None:
     first = Scripted(sizes=(9,))
     gtp = Controller(first, size=9, make=make)
     assert gtp.ok("boardsize 13") == gtp.ok("play b N13") == ""
-    assert gtp.engine.player.sizes == (13,)
+    assert gtp.engine.session.player.sizes == (13,)
     assert gtp.ok("genmove w") == "PASS"
     assert gtp.fail("boardsize 11") == "unacceptable size: no weights for 11x11"
     assert gtp.fail("boardsize 25") == "unacceptable size: board size 25: expected 5 to 19"
     assert (gtp.game.size, len(gtp.game.moves)) == (13, 2)
     assert gtp.ok("boardsize 9") == gtp.ok("boardsize 13") == gtp.ok("boardsize 9") == ""
-    assert gtp.engine.player is first
+    assert gtp.engine.session.player is first
     assert made == [13, 11]
 
 
@@ -308,7 +308,7 @@ def test_undo_after_a_record_that_white_begins(tmp_path):
     engine = GtpEngine(RandomPlayer(1), 9)
     for line in (f"loadsgf {file}", "play w d4", "undo"):
         engine.handle(line)
-    assert engine.game.to_play == WHITE
+    assert engine.session.game.to_play == WHITE
 
 
 def test_small_talk() -> None:

@@ -190,7 +190,7 @@ def test_ownership_root_and_number_of_moves() -> None:
     root = answer.partition("rootInfo ")[2].split()
     lead = float(root[root.index("scoreLead") + 1])
     assert sum(owners) - gtp.game.komi == pytest.approx(lead, abs=0.1)
-    lines = [(c.line, float(c.visits)) for c in gtp.engine.player.candidates(gtp.game)]
+    lines = [(c.line, float(c.visits)) for c in gtp.engine.session.player.candidates(gtp.game)]
     map_of_black = Ownership.after(gtp.game, lines).map[::-1].ravel()
     assert owners == pytest.approx(map_of_black, abs=0.001)
     white = gtp.game.copy()

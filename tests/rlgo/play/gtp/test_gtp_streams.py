@@ -49,7 +49,7 @@ def test_the_name_of_a_file_may_be_any_bytes(tmp_path: Path) -> None:
     engine, sink = GtpEngine(Scripted(), 5), io.BytesIO()
     lines = b"loadsgf %b/\xb6\xd4\xbe\xd6.sgf\nloadsgf \xb6\xd4\n" % os.fsencode(tmp_path)
     run(engine, io.BytesIO(lines), sink)
-    assert len(engine.game.moves) == 1
+    assert len(engine.session.game.moves) == 1
     good, bad, _ = sink.getvalue().split(b"\n\n")
     assert good == b"="
     assert bad.startswith(b"? cannot load file: '")
@@ -175,7 +175,7 @@ def ponderings(lines: str, ponders: bool = True) -> list[tuple[int, int]]:
     engine = GtpEngine(player, ponders=ponders)
     for line in lines.split(", "):
         engine.handle(line)
-        engine.ponder(lambda: True)
+        engine.session.ponder(lambda: True)
     return player.pondered
 
 
@@ -190,10 +190,10 @@ def test_pondering_is_for_the_opponents_turn() -> None:
 
 def test_nobody_ponders_after_the_end() -> None:
     engine = GtpEngine(Scripted("pass"), ponders=True)
-    engine.player.ponder = lambda _game, _stop: pytest.fail("pondered")  # type: ignore[method-assign]
+    engine.session.player.ponder = lambda _game, _stop: pytest.fail("pondered")  # type: ignore[method-assign]
     engine.handle("play w pass")
     engine.handle("genmove b")
-    engine.ponder(lambda: True)
+    engine.session.ponder(lambda: True)
 
 
 # ---------------------------------------------------------------------------------------------

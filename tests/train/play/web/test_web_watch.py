@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from web_tools import check_fields
 
+from rlgo.base.threads import Workers
 from rlgo.go.game import Game
 from rlgo.play.player import Player, SearchStatistics
-from train.play.web.searching.threads import Workers
 from train.play.web.searching.watch import SEND_SECONDS, Subject, Watch
 
 

@@ -11,8 +11,10 @@ import numpy as np
 
 from rlgo.base.errors import RlgoError
 from rlgo.features.weights import Weights, shape_of
-from rlgo.go.coords import from_row_col, from_vertex, to_row_col, to_vertex
+from rlgo.go.board import PASS
+from rlgo.go.coords import from_row_col, from_vertex, to_vertex
 from rlgo.go.game import Game
+from rlgo.go.positions import places_of
 from rlgo.learning.contributions import Change, Window, changes, contributions, logit_of, strongest, value_of
 from rlgo.learning.value import ValueFunction
 
@@ -67,15 +69,9 @@ def _window(window: Window, size: int) -> dict[str, Any]:
 
 def _values(weights: Weights, game: Game) -> dict[str, float]:
     """Return V after each legal move and after a pass, by vertex."""
-    values = ValueFunction(weights).afterstates(game.board)
-    size = game.size
-    moves = {to_vertex(p, size): values[_index(p, size)] for p in game.legal_moves()}
-    return {vertex: round(float(value), _DIGITS) for vertex, value in {**moves, "pass": values[-1]}.items()}
-
-
-def _index(p: int, size: int) -> int:
-    row, col = to_row_col(p, size)
-    return row * size + col
+    moves = [*game.legal_moves(), PASS]
+    values = ValueFunction(weights).afterstates(game.board)[places_of(np.array(moves), game.size)]
+    return {to_vertex(p, game.size): round(float(v), _DIGITS) for p, v in zip(moves, values, strict=True)}
 
 
 def probe_move(name: str, weights: Weights, game: Game, vertex: str, top: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rlgo.base.errors import RlgoError
+from rlgo.base.threads import Workers
 from rlgo.go.clock import TimeSettings
 from rlgo.go.game import Game
 from rlgo.play.notes import print_bug
@@ -23,7 +24,6 @@ from rlgo.play.session import GameSession
 from train.play.curve import opinion_of
 from train.play.web.access.specs import Specs
 from train.play.web.options import Limits
-from train.play.web.searching.threads import Workers
 from train.play.web.searching.watch import Subject, Watch
 from train.players.networks import make_judge
 

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from rlgo.base.errors import RlgoError
+from rlgo.base.threads import Workers
 from rlgo.features.weights import Weights
 from train.play.web.access.files import Records, WeightFiles
 from train.play.web.access.menu import players_menu
@@ -22,7 +23,6 @@ from train.play.web.messages import requests as ask
 from train.play.web.messages.positions import game_of
 from train.play.web.messages.probe import probe, probe_move, shapes
 from train.play.web.options import Options
-from train.play.web.searching.threads import Workers
 
 _Json = dict[str, Any]
 

@@ -16,9 +16,9 @@ from typing import Any
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from rlgo.base.errors import RlgoError
+from rlgo.base.threads import Workers
 from rlgo.play.notes import print_bug
 from train.play.web.messages.requests import MalformedError, read_request
-from train.play.web.searching.threads import Workers
 from train.play.web.tab.tab import Tab
 
 _MOST_WAITING = 1_000  # messages that a browser has not taken yet
