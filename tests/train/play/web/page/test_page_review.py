@@ -275,6 +275,5 @@ def test_a_reviewed_game_keeps_all_that_it_had(page, tmp_path, text):
     wait_for_moves(page, "1/1")
     page.get_by_text(re.compile(r"in the variation\s*[\d.]+ %")).wait_for()
     after = sgf.Sgf_game.from_string(saved(page, tmp_path)).get_root()
-    assert after[-1].get_move()[1] == (9, 9)
-    after[-1].delete()
+    next(child for child in after if child.get_move()[1] == (9, 9)).delete()  # a better first move may come after it
     assert list(differences(sgf.Sgf_game.from_string(text).get_root(), after)) == []
