@@ -169,16 +169,19 @@ def needs_weights(search: Search) -> bool:
     return is_truncated or uses_value or needs(search, "weights")
 
 
+NETWORK_AFTER = 16  # visits of a node before a network evaluates it, where nothing else is said
+
+
 def with_network(search: Search) -> Search:
     """Return a search that a network takes part in: its policy in a last stage, and its value in that of leaves."""
     if any(isinstance(part, Network) for part in parts(search)):
         return search
     last = parts_of(search.prior[-1].prior) if search.prior else []
     network = sum_of(*(part for part in last if isinstance(part, Rlgo)), Network())
-    stages = (*(stage for stage in search.prior if stage.after < 16), Stage(network, after=16))
+    stages = (*(stage for stage in search.prior if stage.after < NETWORK_AFTER), Stage(network, NETWORK_AFTER))
     leaf = search.leaf
     if isinstance(getattr(leaf, "value", None), LearnedValue):
-        leaf = leaf._replace(value=CorrectedValue(leaf.value.tempo, 0.5))
+        leaf = leaf._replace(value=CorrectedValue(leaf.value.tempo))
     return search._replace(prior=stages, leaf=leaf)
 
 

@@ -20,7 +20,7 @@ from mcts.player import TreeSearch
 from mcts.policies import Gumbel, Puct, confidences, has_policy
 from mcts.priors import Even, Grandfather, Handcrafted, Mogo, Network, Outside, Patterns, Rlgo, sum_of
 from mcts.priors.stages import Stage
-from mcts.settings import ALGORITHMS, Resources, Search, needs_weights
+from mcts.settings import ALGORITHMS, NETWORK_AFTER, Resources, Search, needs_weights
 from rlgo.base.checks import Choice, Key, Needs, name_of, needs
 from rlgo.base.errors import RlgoError
 from rlgo.base.resources import NO_NETWORK, SHIPPED_PATTERNS, nearest_size, shipped_calibration
@@ -126,7 +126,7 @@ class PriorKeys(NamedTuple):
             "is added.",
             needs=_OWN,
         ),
-    ] = 16
+    ] = NETWORK_AFTER
     policy_scale: Annotated[
         Positive,
         Key(

@@ -42,6 +42,12 @@ def test_space_searches_after_a_click_on_a_tab(page, view):
     page.get_by_role("button", name="Search").first.wait_for()
 
 
+def test_a_key_counts_while_a_dialog_that_has_closed_still_has_the_focus(page):
+    page.evaluate("""document.querySelector("#new-game select").dispatchEvent(
+        new KeyboardEvent("keydown", { key: "m", bubbles: true }))""")
+    page.locator("#move:focus").wait_for()
+
+
 def test_every_key_of_the_help_does_what_it_says(page):
     """The table is complete: it lists what is tried here, and no more."""
     page.on("filechooser", lambda _: None)  # from now on: one that opens before it is waited for would be cancelled
